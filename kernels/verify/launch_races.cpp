@@ -49,6 +49,7 @@ std::string name_of(const Launch& l) {
   if (name.starts_with("convscope_product_")) return "the matrix product";
   if (name == "convscope_sum") return "the sum or copy";
   if (name == "convscope_convert") return "the conversion";
+  if (name == "convscope_clamp") return "the clamp";
   if (is_stand_in(name)) return "the copy";
   return name;
 }

@@ -64,6 +64,7 @@ class DeviceRules {
     for (const DeviceFunction& f : functions_)
       if (f.body != code_.npos && !f.host_as_well) of_the_host(f);
     if (one_unit) calls();
+    if (!relaxes_constexpr(cuda_, file_)) constexpr_calls();
   }
 
   void array_sizes(const std::string& printed) const {
@@ -145,6 +146,44 @@ class DeviceRules {
            fmt::format("std::{} is the host's, and is used in device code", m[1].str() + m[2].str() + m[3].str()));
   }
 
+  // What nvcc takes in device code neither as a call nor where its value is known (an array's size, static_assert).
+  void constexpr_calls() const {
+    static const std::regex known(R"(\bconstexpr\b)"), both(R"(\b__(?:host|device)__\b|\b[A-Z][A-Z0-9_]{3,}\b)");
+    for (const HostFunction& host : functions_in(cuda_)) {
+      const std::string head = code_.substr(host.begin, host.body - host.begin), name = last_part(host.name);
+      const bool overloaded =
+          std::any_of(functions_.begin(), functions_.end(), [&](auto& f) { return f.name == name; });
+      if (!overloaded && std::regex_search(head, known) && !std::regex_search(head, both))
+        not_called(name, name, "Make it __host__ __device__");
+    }
+    for (const char* name : {"min", "max"})
+      not_called(std::string(R"(std\s*::\s*)") + name, std::string("std::") + name,
+                 fmt::format("CUDA's own {}() is meant", name));
+  }
+  void not_called(const std::string& pattern, const std::string& name, const std::string& instead) const {
+    const std::regex call("\\b" + pattern + R"(\s*(?:<[^<>;(){}]*>\s*)?\()");
+    for (const DeviceFunction& f : functions_) {
+      if (f.body == code_.npos || f.host_as_well || has_word(f.head, "constexpr")) continue;
+      const std::string body = code_.substr(f.body, f.end - f.body);
+      for (auto it = std::sregex_iterator(body.begin(), body.end(), call); it != std::sregex_iterator(); ++it) {
+        const auto at = static_cast<size_t>(it->position());
+        const size_t last = body.find_last_not_of(" \t\n", at - 1);
+        // A member's, another space's, or declared there.
+        constexpr std::string_view others = ".:>";
+        if (others.find(body[last]) != others.npos) continue;
+        const std::string before = is_word(body[last]) ? name_before(body, last + 1).text : "";
+        if (!before.empty() && before != "return" && before != "else" && before != "case") continue;
+        fail(f.body + at,
+             fmt::format("{}() is a constexpr function of the host, and device code calls it: nvcc refuses that "
+                         "without --expt-relaxed-constexpr (where that is given, say so in a comment). {}",
+                         name, instead));
+      }
+    }
+  }
+  static bool has_word(const std::string& text, const char* word) {
+    return std::regex_search(text, std::regex(std::string("\\b") + word + "\\b"));
+  }
+
   // Functions of the file that are the host's alone.
   std::set<std::string> of_the_host_alone() const {
     static const std::set<std::string> of_cuda = {"min", "max",  "abs", "fabs",  "floor", "ceil",  "pow",
@@ -224,6 +263,11 @@ class DeviceRules {
 };
 
 }  // namespace
+
+bool relaxes_constexpr(const std::string& cuda, const std::string& file) {
+  static const std::regex header(R"(#\s*include\s*[<"](?:torch|ATen|c10|pybind11)/)");
+  return file.ends_with(".py") || cuda.find("expt-relaxed-constexpr") != cuda.npos || std::regex_search(cuda, header);
+}
 
 void check_device_code(const std::string& cuda, const std::string& file, bool one_unit) {
   DeviceRules(cuda, file).all(one_unit);

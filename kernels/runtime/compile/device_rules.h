@@ -6,6 +6,10 @@
 
 namespace convscope {
 
+// Whether device code may call constexpr functions of the host: PyTorch builds its extensions, and those of Python
+// files, with --expt-relaxed-constexpr; of others a comment with that word says so.
+bool relaxes_constexpr(const std::string& cuda, const std::string& file);
+
 // Functions of the host that are called, exceptions, containers of the standard library, initial values of shared
 // memory and two types of one dynamic shared array. cuda: without what is not CUDA, with its lines. one_unit:
 // false where it is several texts that are compiled each by itself: names of one are not the other's. Errors:

@@ -13,6 +13,7 @@
 
 #include "kernels/base/demangled.h"
 #include "kernels/base/error.h"
+#include "kernels/runtime/compile/device_rules.h"
 #include "kernels/runtime/compile/host_code.h"
 #include "kernels/runtime/compile/launch_lines.h"
 #include "kernels/runtime/compile/workshop.h"
@@ -149,7 +150,9 @@ MadeForGpu bring_device_code(const KernelDefinition& kernel, const std::string& 
   const std::string exact = std::to_string(number) + (number >= 90 ? "a" : "");
   Fingerprint print;
   print.add_headers();
-  print.add(nvcc_flags()), print.add(exact);
+  std::vector<std::string> flags = nvcc_flags();
+  if (relaxes_constexpr(kernel.text(), kernel.file())) flags.emplace_back("--expt-relaxed-constexpr");
+  print.add(flags), print.add(exact);
   print.add_compiler(compiler), print.add(source);
   const std::string key = print.text();
 
@@ -163,7 +166,7 @@ MadeForGpu bring_device_code(const KernelDefinition& kernel, const std::string& 
       const auto begin = std::chrono::steady_clock::now();
       const Workshop in;
       in.write("source.cu", source);
-      std::vector<std::string> to_ptx = nvcc_flags(), to_cubin = {"-cubin", "-lineinfo", "-arch=sm_" + exact};
+      std::vector<std::string> to_ptx = flags, to_cubin = {"-cubin", "-lineinfo", "-arch=sm_" + exact};
       for (const auto& a :
            {std::string("-ptx"), "-arch=compute_" + exact, std::string("-include"), std::string("convscope/kernel.h"),
             std::string("source.cu"), std::string("-o"), std::string("source.ptx")})

@@ -15,6 +15,7 @@
 #include "kernels/runtime/compile/launch_bounds.h"
 #include "kernels/runtime/compile/launch_calls.h"
 #include "kernels/runtime/compile/launch_lines.h"
+#include "kernels/runtime/compile/load_inline.h"
 #include "kernels/runtime/compile/python_run.h"
 #include "kernels/runtime/compile/python_source.h"
 
@@ -88,7 +89,7 @@ bool holds_a_kernel(const std::string& name, const std::string& code) {
 // Kernels' names where they stand for their addresses: known<k<3>>() in the place of k<3> or &k<3>.
 std::string with_known_kernels(const std::string& text, const std::set<std::string>& kernels,
                                const std::set<std::string>& bounded) {
-  const std::string code = code_of(text);
+  const std::string code = code_of(text, true), own = code_of(text);
   std::string out;
   size_t done = 0;
   for (size_t at = 0; at < code.size();) {
@@ -116,6 +117,8 @@ std::string with_known_kernels(const std::string& text, const std::set<std::stri
     size_t before = begin;
     while (before > done && std::isspace(static_cast<unsigned char>(code[before - 1]))) before--;
     if (before > done && (code[before - 1] == '.' || code[before - 1] == '>')) continue;
+    // In a macro only what it gives to a function: else it may stand for the kernel's name.
+    if (own[begin] != code[begin] && (!before || (code[before - 1] != '(' && code[before - 1] != ','))) continue;
     const bool address = before > done && code[before - 1] == '&' && (before < 2 || code[before - 2] != '&');
     const std::string kernel = text.substr(begin, end - begin), bounds = bounds_of(kernel, bounded);
     out += text.substr(done, (address ? before - 1 : begin) - done) + "::convscope::host::known<" + kernel +
@@ -169,18 +172,50 @@ std::string with_noted_launches(const std::string& plain, const std::set<std::st
 
 namespace {
 
+// The types of parameters, which may have no names where they are declared or bound. between: "" for comparing.
+std::string types_in(const std::string& parameters, const std::string& between = "") {
+  static const std::regex no_type(R"(^\s*(?:const\s*)?$|:\s*$)"),
+      keyword(R"(^(?:int|long|float|double|bool|char|short|unsigned)$)"), blank(R"(\s+)"), ends(R"(^\s+|\s+$)");
+  std::string all;
+  for (const HostParameter& p : parameters_of({"", parameters, 0, 0, 0, false, false})) {
+    const bool unnamed = std::regex_search(p.type, no_type) || std::regex_match(p.name, keyword);
+    const std::string type = std::regex_replace(unnamed ? p.type + p.name : p.type, ends, "");
+    all += (all.empty()       ? ""
+            : between.empty() ? ","
+                              : between) +
+           (between.empty() ? std::regex_replace(type, blank, "") : type);
+  }
+  return all;
+}
+// Which of several functions of one name is bound: as the binding says, or as cpp_sources declares it alone.
+std::string types_of_bound(const PythonBinding& bound, const std::string& original) {
+  if (!bound.types.empty()) return types_in(bound.types);
+  for (const InlineExtension& x : inline_extensions(original))
+    if (x.cpp)
+      if (const auto declared = declared_with(x.cpp->text, bound.function)) return types_in(*declared);
+  return "";
+}
+
 // A Python file whose module is followed: it calls what it calls. "" where it has none, or calls none of the functions.
 std::string registration_of_module(const std::vector<HostFunction>& functions, const std::string& text,
                                    const std::string& original, const std::string& name) {
   if (!name.ends_with(".py") || !has_python_module(original)) return "";
   std::string table, first;
   auto add = [&](const std::string& known_as, const PythonBinding& bound) {
-    const HostFunction* f = nullptr;
-    size_t of_that_name = 0;
+    std::vector<const HostFunction*> all;
     for (const auto& each : functions)
-      if (last_part(each.name) == last_part(bound.function)) f = &each, of_that_name++;
-    if (of_that_name != 1 || f->is_template) return;
-    table += fmt::format("    ::convscope::host::python_function<&{}>({}, {}),\n", f->name, c_string(known_as),
+      if (last_part(each.name) == last_part(bound.function)) all.push_back(&each);
+    const bool several = all.size() > 1;
+    if (several)
+      std::erase_if(all, [types = types_of_bound(bound, original)](const HostFunction* each) {
+        return types.empty() || types_in(each->parameters) != types;
+      });
+    if (all.size() != 1 || all.front()->is_template) return;
+    const HostFunction* f = all.front();
+    std::string address = "&" + f->name;
+    if (several)
+      address = fmt::format("::convscope::host::Overload<{}>{{}}({})", types_in(f->parameters, ", "), address);
+    table += fmt::format("    ::convscope::host::python_function<{}>({}, {}),\n", address, c_string(known_as),
                          c_string(bound.names));
     if (first.empty()) first = known_as;
   };
@@ -269,11 +304,12 @@ std::string registration_of_host_code(const std::string& text, const std::string
                                    unknown, f->name, list));
   }
   std::string args;
-  bool takes_bias = false;
+  bool takes_bias = false, knows_length = false;  // of y, by its own sizes
   for (size_t i = 0; i < meanings.size(); i++) {
     if (i) args += ", ";
     args += argument_for(parameters[i], meanings[i]);
     takes_bias |= meanings[i] == "b";
+    knows_length |= meanings[i] == "y" && !parameters[i].is_pointer();
   }
   const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(f->body), '\n');
   std::string rules;
@@ -283,7 +319,7 @@ std::string registration_of_host_code(const std::string& text, const std::string
   };
   if (!takes_bias) rules += "    if (convscope_problem.bias) return \"takes no bias\";\n";
   // Without such a parameter it cannot be asked for them. (Others may be written into it.)
-  if (!said && !means({"y", "Lout", "out_length", "op", "output_padding"}))
+  if (!said && !knows_length && !means({"Lout", "out_length", "op", "output_padding"}))
     rules += "    if (convscope_problem.output_padding) return \"takes no output padding\";\n";
   if (!said && !means({"g", "groups"})) rules += "    if (convscope_problem.groups != 1) return \"takes no groups\";\n";
   if (said && !said->supports.empty())

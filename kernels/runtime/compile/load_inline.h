@@ -31,6 +31,9 @@ std::vector<InlineExtension> inline_extensions(const std::string& text);
 // Why a module cannot call that function: none of the file's extensions has it. "": one has it, or that is not known.
 std::string not_bound_inline(const std::string& text, const std::string& function);
 
+// The parameters of the only declaration of a function outside of braces; nothing: it has none, or several.
+std::optional<std::string> declared_with(const std::string& text, const std::string& name);
+
 // Errors: CompileError, with the line in the file `name` and what PyTorch would say.
 void check_load_inline(const std::string& text, const std::string& name);
 

@@ -93,32 +93,6 @@ std::string in_one_line(const std::string& s) {
   return from == line.npos ? "" : line.substr(from, to + 1 - from);
 }
 
-// The parameters of the only declaration of a function outside of braces; nothing: it has none, or several.
-std::optional<std::string> declared_with(const std::string& text, const std::string& name) {
-  const std::string code = code_of(text);
-  std::optional<std::string> found;
-  int depth = 0;
-  for (size_t at = 0; at < code.size(); at++) {
-    depth += (code[at] == '{') - (code[at] == '}');
-    if (depth || code.compare(at, name.size(), name) != 0 || (at > 0 && (is_word(code[at - 1]) || code[at - 1] == ':')))
-      continue;
-    const size_t open = code.find_first_not_of(" \t\n", at + name.size());
-    if (open == code.npos || code[open] != '(') continue;
-    const size_t close = closing(code, open, '(', ')'),
-                 end = close == code.npos ? code.npos : code.find_first_not_of(" \t\n", close + 1);
-    if (end == code.npos || code[end] != ';' || found) return {};
-    const size_t begin = code.find_last_of(";{}", at);
-    const std::string head = code.substr(begin == code.npos ? 0 : begin + 1, at - (begin == code.npos ? 0 : begin + 1));
-    // Its result stands before it, and nothing else.
-    const bool result = std::any_of(head.begin(), head.end(), is_word) && head.find_first_of("=()#") == head.npos &&
-                        head.find("extern") == head.npos && head.find("template") == head.npos &&
-                        head.find("typedef") == head.npos;
-    if (!result) return {};
-    found = code.substr(open + 1, close - open - 1);  // its comments are blanks
-  }
-  return found;
-}
-
 class InlineCheck {
  public:
   InlineCheck(const InlineExtension& x, const std::string& file)
@@ -277,6 +251,31 @@ class InlineCheck {
 };
 
 }  // namespace
+
+std::optional<std::string> declared_with(const std::string& text, const std::string& name) {
+  const std::string code = code_of(text);
+  std::optional<std::string> found;
+  int depth = 0;
+  for (size_t at = 0; at < code.size(); at++) {
+    depth += (code[at] == '{') - (code[at] == '}');
+    if (depth || code.compare(at, name.size(), name) != 0 || (at > 0 && (is_word(code[at - 1]) || code[at - 1] == ':')))
+      continue;
+    const size_t open = code.find_first_not_of(" \t\n", at + name.size());
+    if (open == code.npos || code[open] != '(') continue;
+    const size_t close = closing(code, open, '(', ')'),
+                 end = close == code.npos ? code.npos : code.find_first_not_of(" \t\n", close + 1);
+    if (end == code.npos || code[end] != ';' || found) return {};
+    const size_t begin = code.find_last_of(";{}", at);
+    const std::string head = code.substr(begin == code.npos ? 0 : begin + 1, at - (begin == code.npos ? 0 : begin + 1));
+    // Its result stands before it, and nothing else.
+    const bool result = std::any_of(head.begin(), head.end(), is_word) && head.find_first_of("=()#") == head.npos &&
+                        head.find("extern") == head.npos && head.find("template") == head.npos &&
+                        head.find("typedef") == head.npos;
+    if (!result) return {};
+    found = code.substr(open + 1, close - open - 1);  // its comments are blanks
+  }
+  return found;
+}
 
 void check_load_inline(const std::string& text, const std::string& name) {
   for (const InlineExtension& x : inline_extensions(text)) InlineCheck(x, name).all();

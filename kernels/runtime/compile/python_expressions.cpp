@@ -226,12 +226,18 @@ PythonExpression PythonExpressions::atom() {
 // a, b
 PythonExpression PythonExpressions::expressions() {
   const int l = line();
-  Expression e = expression();
-  if (!is_sign(",")) return e;
+  Expression e = starred();
+  if (!is_sign(",")) return e.kind == Expression::star ? throw NotKnown{} : e;
   std::vector<Expression> all{std::move(e)};
   while (take_sign(","))
-    if (!line_ended() && !is_sign("=")) all.push_back(expression());
+    if (!line_ended() && !is_sign("=") && !is_sign(":")) all.push_back(starred());
   return node(Expression::tuple, "", std::move(all), l);
+}
+PythonExpression PythonExpressions::starred() {
+  const int l = line();
+  if (!is_sign("*") || is_sign("**")) return expression();
+  at_++;
+  return node(Expression::star, "*", {either()}, l);
 }
 
 PythonExpression PythonExpressions::target() {
@@ -240,7 +246,10 @@ PythonExpression PythonExpressions::target() {
   if (!is_sign(",")) return e;
   std::vector<Expression> all{std::move(e)};
   while (take_sign(","))
-    if (!is_sign("=") && !is_word("in")) all.push_back(with_what_follows(atom()));
+    if (take_sign("*"))
+      all.push_back(node(Expression::star, "*", {with_what_follows(atom())}, l));
+    else if (!is_sign("=") && !is_word("in"))
+      all.push_back(with_what_follows(atom()));
   return node(Expression::tuple, "", std::move(all), l);
 }
 
@@ -250,6 +259,7 @@ PythonExpression PythonExpressions::string() {
   for (; !ended() && now().kind == PythonToken::literal; at_++) {
     const std::string_view body = of(at_);
     e.formatted |= now().formatted;
+    const size_t before = e.word.size();
     for (size_t i = 0; i < body.size(); i++) {
       const char next = body[i] == '\\' && !now().raw && i + 1 < body.size() ? body[i + 1] : ' ';
       constexpr std::string_view written = "nt\\'\"", means = "\n\t\\'\"";
@@ -257,8 +267,45 @@ PythonExpression PythonExpressions::string() {
       e.word += known == written.npos ? body[i] : means[known];
       i += known != written.npos;
     }
+    const std::string written_here = e.word.substr(before);
+    if (now().formatted)
+      add_pieces(e, written_here);
+    else
+      e.parts.push_back(node(Expression::text, written_here, {}, e.line));
   }
+  if (!e.formatted) e.parts.clear();
   return e;
+}
+// f"a{b}{{c": text, what stands in braces, text.
+void PythonExpressions::add_pieces(Expression& to, const std::string& body) const {
+  std::string text;
+  auto text_ends = [&] {
+    if (!text.empty()) to.parts.push_back(node(Expression::text, std::move(text), {}, to.line));
+    text.clear();
+  };
+  for (size_t i = 0; i < body.size(); i++) {
+    const bool brace = body[i] == '{' || body[i] == '}';
+    if (!brace || (i + 1 < body.size() && body[i + 1] == body[i])) {
+      text += body[i];
+      i += brace;
+      continue;
+    }
+    text_ends();
+    // Up to what ends it outside of its own brackets; how it is written stands behind ! or :.
+    size_t end = i + 1;
+    for (int depth = 0; end < body.size() && (depth || (body[end] != '}' && body[end] != ':' && body[end] != '!'));
+         end++)
+      depth += (body[end] == '(' || body[end] == '[') - (body[end] == ')' || body[end] == ']');
+    const size_t close = body.find('}', end);
+    const std::string inside = body.substr(i + 1, end - i - 1);
+    Expression value = python_expression(inside, to.line);
+    const bool known = value.kind != Expression::nothing && close != body.npos && body[end + 1] != '=';
+    to.parts.push_back(
+        node(Expression::star, known ? body.substr(end, close - end) : "?", {std::move(value)}, to.line));
+    if (close == body.npos) return;
+    i = close;
+  }
+  text_ends();
 }
 
 // {a: b, **c}, and {a, b}, which is as good as a list here.
@@ -291,15 +338,16 @@ PythonExpression PythonExpressions::names() {
   return e;
 }
 
-// … for a in b if c
+// … for a in b if c for d in e
 PythonExpression PythonExpressions::walked(Expression element, const char* opens) {
+  const Deeper one(*this);
   const int l = line();
   at_++;
-  std::vector<Expression> parts{std::move(element), target()};
+  std::vector<Expression> parts{{}, target()};
   if (!take_word("in")) throw NotKnown{};
   parts.push_back(either());
   while (take_word("if")) parts.push_back(either());
-  if (is_word("for")) throw NotKnown{};
+  parts.front() = is_word("for") ? walked(std::move(element), "+") : std::move(element);
   return node(Expression::walked, opens, std::move(parts), l);
 }
 

@@ -51,7 +51,8 @@ class PythonExpressions {
   Expression expression();
   Expression with_what_follows(Expression e);
   Expression atom();
-  Expression expressions();  // a, b
+  Expression expressions();  // a, b, *c
+  Expression starred();      // a, *a
   Expression target();       // of a loop
   std::vector<PythonParameter> parameters(std::string_view closes);
   void skip_type();
@@ -78,6 +79,7 @@ class PythonExpressions {
   Expression signed_one();
   Expression index();
   Expression string();
+  void add_pieces(Expression& to, const std::string& body) const;
   Expression names();
   Expression lambda();
   Expression walked(Expression element, const char* opens);

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <regex>
 
+#include "kernels/runtime/compile/host_functions.h"
 #include "kernels/runtime/compile/launch_lines.h"
 #include "kernels/runtime/compile/load_inline.h"
 #include "kernels/runtime/compile/python_run.h"
@@ -121,6 +122,26 @@ std::vector<std::string> python_module_numbers(const std::string& text) {
   return all;
 }
 
+namespace {
+
+// static_cast<R (*)(A, B)>(&f), py::overload_cast<A, B>(&f): what stands behind the name.
+PythonBinding one_of_several(const std::string& text) {
+  const size_t open = text.find('<'), close = open == text.npos ? open : closing(text, open, '<', '>');
+  static const std::regex function(R"(^\s*\(\s*&?\s*([\w:]+)\s*\))");
+  std::smatch m;
+  const std::string behind = close == text.npos ? "" : text.substr(close + 1);
+  if (!std::regex_search(behind, m, function)) return {"", ""};
+  std::string types = text.substr(open + 1, close - open - 1);
+  if (const size_t pointer = types.find("(*)"); pointer != types.npos) {
+    const size_t from = types.find('(', pointer + 3), to = types.rfind(')');
+    if (from == types.npos || to <= from) return {"", ""};
+    types = types.substr(from + 1, to - from - 1);
+  }
+  return {m[1], "", types};
+}
+
+}  // namespace
+
 std::map<std::string, PythonBinding> python_bindings(const std::string& text) {
   std::map<std::string, PythonBinding> all;
   static const std::regex list(R"(\bfunctions\s*=\s*\[([^\]]*)\])"), quoted(R"re(["'](\w+)["'])re"),
@@ -137,6 +158,8 @@ std::map<std::string, PythonBinding> python_bindings(const std::string& text) {
   for (auto it = std::sregex_iterator(text.begin(), text.end(), bound); it != std::sregex_iterator(); ++it) {
     PythonBinding b{(*it)[2], ""};
     const std::string rest = (*it)[3];
+    if (b.function == "static_cast" || last_part(b.function) == "overload_cast") b = one_of_several(rest);
+    if (b.function.empty()) continue;
     for (auto arg = std::sregex_iterator(rest.begin(), rest.end(), named); arg != std::sregex_iterator(); ++arg) {
       std::string value = (*arg)[2];
       if (value.find("none") != value.npos || value.find("nullopt") != value.npos) value = "None";

@@ -83,10 +83,83 @@ PythonValue names_method(PythonObject& names, const std::string& method, const P
   throw NotFollowed{};
 }
 
+PythonValue::List part_of_list(const PythonValue::List& all, std::optional<int64_t> from, std::optional<int64_t> to,
+                               int64_t step) {
+  if (step == 0) throw NotFollowed{};
+  const auto n = static_cast<int64_t>(all.size());
+  const int64_t first = step > 0 ? 0 : -1, last = step > 0 ? n : n - 1;
+  auto place = [&](int64_t i) { return std::clamp(i < 0 ? i + n : i, first, last); };
+  const int64_t begin = from ? place(*from) : step > 0 ? first : last, end = to ? place(*to) : step > 0 ? last : first;
+  PythonValue::List part;
+  for (int64_t i = begin; step > 0 ? i < end : i > end; i += step) part.push_back(all[static_cast<size_t>(i)]);
+  return part;
+}
+
+PythonValue list_method(PythonValue::List& all, const std::string& method, const PythonArguments& a) {
+  auto one = [&]() -> const PythonValue& {
+    if (a.by_place.size() != 1) throw NotFollowed{};
+    return a.by_place.front();
+  };
+  auto found = [&] {
+    return std::find_if(all.begin(), all.end(), [&](const PythonValue& v) { return same_values(v, one()); });
+  };
+  if (method == "sort") {
+    const bool others =
+        std::any_of(a.by_name.begin(), a.by_name.end(), [](const auto& given) { return given.first != "reverse"; });
+    if (!a.by_place.empty() || others) throw NotFollowed{};
+    const bool reversed = !a.by_name.empty() && truth_of(a.by_name.begin()->second);
+    std::stable_sort(all.begin(), all.end(), [&](const PythonValue& x, const PythonValue& y) {
+      return reversed ? python_comparison("<", y, x) : python_comparison("<", x, y);
+    });
+    return {};
+  }
+  if (method == "append") return all.push_back(one()), PythonValue{};
+  if (method == "extend") {
+    const PythonValue::List more = elements_walked(one());
+    return all.insert(all.end(), more.begin(), more.end()), PythonValue{};
+  }
+  if (method == "reverse") return std::reverse(all.begin(), all.end()), PythonValue{};
+  if (method == "clear") return all.clear(), PythonValue{};
+  if (method == "copy") return python_list(all);
+  if (method == "count")
+    return {int64_t{std::count_if(all.begin(), all.end(), [&](const auto& v) { return same_values(v, one()); })}};
+  if (method == "index" && found() != all.end()) return {int64_t{found() - all.begin()}};
+  if (method == "pop" && !all.empty()) {
+    const auto n = static_cast<int64_t>(all.size());
+    int64_t i = a.by_place.empty() ? n - 1 : whole_number(one());
+    if (i < 0) i += n;
+    if (i < 0 || i >= n) throw NotFollowed{};
+    const PythonValue v = all[static_cast<size_t>(i)];
+    return all.erase(all.begin() + i), v;
+  }
+  throw NotFollowed{};
+}
+
 // ---- functions of Python's own that walk through something
 
+namespace {
+
+// itertools.product(a, b): the last of them changes first.
+PythonValue all_pairs(const PythonArguments& a) {
+  if (!a.by_name.empty()) throw NotFollowed{};
+  std::vector<PythonValue::List> tuples{{}};
+  for (const PythonValue& part : a.by_place) {
+    std::vector<PythonValue::List> longer;
+    const PythonValue::List all = elements_walked(part);
+    if (tuples.size() * all.size() > 100'000) throw NotFollowed{};
+    for (const auto& tuple : tuples)
+      for (const PythonValue& one : all) longer.push_back(tuple), longer.back().push_back(one);
+    tuples = std::move(longer);
+  }
+  PythonValue::List made;
+  for (auto& tuple : tuples) made.push_back(python_list(std::move(tuple)));
+  return python_list(std::move(made));
+}
+
+}  // namespace
+
 std::optional<PythonValue> walking_function(const std::string& name, const PythonArguments& a) {
-  if (name == "dict") {
+  if (name == "dict" || name == "collections.OrderedDict" || name == "torch.nn.ModuleDict") {
     const PythonObjectPointer made = made_names();
     if (!a.by_place.empty()) put_all(*made, a.by_place.front());
     for (const auto& [known_as, v] : a.by_name) put_at(*made, {known_as}, v);
@@ -94,7 +167,7 @@ std::optional<PythonValue> walking_function(const std::string& name, const Pytho
   }
   const bool of_elements = name == "sum" || name == "all" || name == "any" || name == "enumerate" ||
                            name == "reversed" || name == "sorted" || name == "tuple" || name == "list" ||
-                           name == "set" || name == "math.prod";
+                           name == "set" || name == "math.prod" || name.starts_with("itertools.");
   if ((!of_elements && name != "zip") || (a.by_place.empty() && name != "zip")) return {};
   PythonValue::List all;
   if (name == "zip") {
@@ -117,17 +190,20 @@ std::optional<PythonValue> walking_function(const std::string& name, const Pytho
   }
   if (name == "all") return PythonValue{std::all_of(all.begin(), all.end(), truth_of)};
   if (name == "any") return PythonValue{std::any_of(all.begin(), all.end(), truth_of)};
+  if (name == "itertools.chain.from_iterable" || name == "itertools.chain") {
+    PythonValue::List joined;
+    for (const PythonValue& part : name == "itertools.chain" ? a.by_place : all)
+      for (const PythonValue& one : elements_walked(part)) joined.push_back(one);
+    return python_list(std::move(joined));
+  }
+  if (name == "itertools.product") return all_pairs(a);
   if (name == "enumerate") {
     const PythonValue* first = a.find("start", 1);
     int64_t i = first ? whole_number(*first) : 0;
     for (PythonValue& one : all) one = python_list({{i++}, one});
   }
   if (name == "reversed") std::reverse(all.begin(), all.end());
-  if (name == "sorted") {
-    if (!a.by_name.empty()) throw NotFollowed{};
-    std::stable_sort(all.begin(), all.end(),
-                     [](const PythonValue& x, const PythonValue& y) { return python_comparison("<", x, y); });
-  }
+  if (name == "sorted") list_method(all, "sort", {{}, a.by_name});
   return python_list(std::move(all));
 }
 

@@ -16,8 +16,6 @@ namespace convscope {
 namespace host {
 namespace {
 
-using Object = PythonObject;
-
 // What nn.ConvTranspose1d is made with, in its order.
 constexpr const char* of_a_layer[] = {"in_channels",    "out_channels", "kernel_size", "stride",  "padding",
                                       "output_padding", "groups",       "bias",        "dilation"};
@@ -69,7 +67,7 @@ class Module : PythonWalk {
       const PythonParameter& p = init.parameters[i];
       if (p.stars == 2)  // as nn.ConvTranspose1d is made
         for (const char* name : of_a_layer)
-          if (takes_bias_ = true; !a.by_name.contains(name))
+          if (takes_bias_ = true; !a.by_name.contains(name) && !is_left_out(name))
             a.by_name[name] = *number_of_layer(p_, name), asked_.push_back(name);
       if (p.stars) continue;
       if (auto v = number_of_layer(p_, p.name))
@@ -79,6 +77,11 @@ class Module : PythonWalk {
             "its module is made with `{}`, of which its name does not tell what it is. {}", p.name, instead));
     }
     return a;
+  }
+  // What nobody writes who has no need of it, and not every layer takes.
+  bool is_left_out(std::string_view name) const {
+    return (name == "groups" && p_.groups == 1) || (name == "output_padding" && p_.output_padding == 0) ||
+           (name == "dilation" && p_.dilation == 1);
   }
   PythonArguments of_the_call(const Statement& forward) {
     PythonArguments a;
@@ -148,7 +151,7 @@ class Module : PythonWalk {
   Value attribute(const Value& of, const std::string& name) override {
     if (auto t = tensor_in(of)) return stays(tensor_attribute(*t, name));
     const PythonObjectPointer o = object_in(of);
-    if (!o) throw NotFollowed{};
+    if (!o || o->kind == Object::unknown) throw NotFollowed{};
     if (auto own = o->attributes.find(name); own != o->attributes.end()) return own->second;
     if (functions_.contains(name) && o->kind != Object::instance) return host_function(name);
     switch (o->kind) {
@@ -166,9 +169,11 @@ class Module : PythonWalk {
         auto made = std::make_shared<Object>();
         made->kind = Object::method, made->name = name, made->statement = m, made->self = o;
         if (m && is_decorated(*m, "classmethod")) made->self = object_in(global(o->statement->word));
+        if (name == "__class__" && o->statement) return global(o->statement->word);
         return {made};
       }
       case Object::type:
+        if (name == "__name__" || name == "__qualname__") return {o->statement->word};
         if (name == "apply" && is_autograd(*o->statement))
           if (const Statement* forward = method_of(file_, o->statement, "forward")) {
             auto made = std::make_shared<Object>();
@@ -194,6 +199,7 @@ class Module : PythonWalk {
     const auto o = file_.definitions.contains(type.word) ? object_in(global(type.word)) : nullptr;
     if (!o) return {};
     if (auto own = o->attributes.find(name); own != o->attributes.end()) return own->second;
+    if (is_enumeration(type)) return member(type, name);
     Locals none;
     for (const Statement& s : type.body)
       if (s.kind == Statement::assignment && s.targets.size() == 1 && s.targets[0].word == name)
@@ -328,7 +334,7 @@ class Module : PythonWalk {
         o->attributes[string_of(value_of(e.parts[2], l))] = settled(value_of(e.parts[3], l));
         return {};
       }
-      if (callee.word == "map" && e.parts.size() == 3) return mapped(value_of(e.parts[1], l), value_of(e.parts[2], l));
+      if (callee.word == "next" && e.parts.size() > 1) return first_of(e, l);
       if (callee.word == "isinstance" && e.parts.size() == 3) return {is_instance(value_of(e.parts[1], l), e.parts[2])};
       if ((callee.word == "hasattr" || callee.word == "getattr") && e.parts.size() > 2)
         if (auto name = value_of(e.parts[2], l); std::holds_alternative<std::string>(name.is))
@@ -347,10 +353,12 @@ class Module : PythonWalk {
         return {callee.word == "startswith" ? s->starts_with(part) : s->ends_with(part)};
       }
       if (auto names = names_in(of)) return names_method(*names, callee.word, arguments(e, l));
-      if (list_in(of) && callee.word == "append") {
-        std::get<std::shared_ptr<Value::List>>(of.is)->push_back(arguments(e, l).by_place.at(0));
-        return {};
-      }
+      if (auto list = std::get_if<std::shared_ptr<Value::List>>(&of.is))
+        return list_method(**list, callee.word, arguments(e, l));
+      if (auto o = object_in(of); o && o->kind == Object::sequence && callee.word == "append")
+        return list_method(*o->elements, callee.word, arguments(e, l));
+      if (auto o = object_in(of); o && o->kind == Object::instance && o->elements)
+        if (auto v = record_method(o, callee.word, arguments(e, l))) return *v;
       if (auto t = tensor_in(of)) {
         const Value made = tensor_method(ops_, *t, callee.word, arguments(e, l));
         const bool itself = callee.word.ends_with('_') || callee.word == "cuda" || callee.word == "to";
@@ -378,61 +386,126 @@ class Module : PythonWalk {
   Value call_value(const Value& f, const Expression& e, Locals& l) {
     const PythonObjectPointer o = object_in(f);
     if (!o) throw NotFollowed{};
+    // Before its arguments: an extension's sources are of no matter, nor what weights are to begin with; what is
+    // written for people is not written here.
+    static const std::regex values_alone(R"(^_?(reset|init)\w*(param|weight)\w*$)");
+    if (o->kind == Object::method && o->statement && makes_ && std::regex_match(o->name, values_alone)) return {};
+    if (o->kind == Object::path) {
+      if (o->name == "torch.utils.cpp_extension.load_inline") return extension();
+      if (only_says(o->name) && !calls_something(e)) return {};
+    }
+    return called(f, arguments(e, l));
+  }
+  static bool only_says(const std::string& path) {
+    return path == "print" || path.starts_with("logging.logger.") || path.starts_with("warnings.warn");
+  }
+  // What may change something: not what only looks.
+  static bool calls_something(const Expression& e) {
+    static const std::set<std::string> looks = {"tuple", "list", "len",    "str", "repr",  "int",  "float", "type",
+                                                "round", "size", "stride", "dim", "numel", "item", "mean",  "std",
+                                                "max",   "min",  "sum",    "abs", "norm",  "join", "format"};
+    auto in = [](auto& self, const Expression& part) -> bool {
+      if (part.kind == Expression::call && !looks.contains(part.parts.front().word)) return true;
+      if (part.kind == Expression::naming) return true;
+      return std::any_of(part.parts.begin(), part.parts.end(), [&](const auto& inner) { return self(self, inner); });
+    };
+    return std::any_of(e.parts.begin() + 1, e.parts.end(), [&](const auto& part) { return in(in, part); }) ||
+           std::any_of(e.named.begin(), e.named.end(), [&](const auto& named) { return in(in, named.second); });
+  }
+  // next(iter(all)), next((a for a in all), otherwise): of what is walked through elsewhere, nobody knows how far.
+  Value first_of(const Expression& e, Locals& l) {
+    const Expression& from = e.parts[1];
+    const bool iter = from.kind == Expression::call && from.parts.front().word == "iter" && from.parts.size() == 2;
+    if (!iter && from.kind != Expression::walked) throw NotFollowed{};
+    const Value::List all = elements_walked(value_of(iter ? from.parts[1] : from, l));
+    if (all.empty() && e.parts.size() < 3) throw NotFollowed{};
+    return all.empty() ? value_of(e.parts[2], l) : all.front();
+  }
+  Value called(const Value& f, const PythonArguments& a) override {
+    const PythonObjectPointer o = object_in(f);
+    if (!o) throw NotFollowed{};
     switch (o->kind) {
       case Object::host_function:
-        return call_host(o->name, arguments(e, l));
+        return call_host(o->name, a);
       case Object::function:
-        return call_function(*o->statement, nullptr, arguments(e, l), o->around.get());
+        return call_function(*o->statement, nullptr, a, o->around.get());
       case Object::method:
-        return call_method(*o, e, l);
+        return call_method(*o, a);
       case Object::instance:
-        if (const Statement* m = method_of(file_, o->statement, "forward"))
-          return call_function(*m, o, arguments(e, l));
+        for (const char* name : {"__call__", "forward"})
+          if (const Statement* m = o->statement ? method_of(file_, o->statement, name) : nullptr)
+            return call_function(*m, o, a);
         throw NotFollowed{};
-      case Object::type: {
-        auto made = std::make_shared<Object>();
-        made->kind = Object::instance, made->statement = o->statement;
-        if (const Statement* init = method_of(file_, o->statement, "__init__"))
-          call_function(*init, made, arguments(e, l));
-        else if (has_fields(*o->statement))
-          fields(made, arguments(e, l));
-        else if (is_layer(file_, *o->statement))
-          made->attributes = object_in(layer(arguments(e, l)))->attributes;
-        return {made};
+      case Object::partial: {
+        PythonArguments all = a;
+        all.by_place.insert(all.by_place.begin(), o->elements->begin(), o->elements->end());
+        for (const auto& [name, v] : o->entries) all.by_name.emplace(string_of(name), v);
+        return called(o->attributes.at("func"), all);
       }
+      case Object::sequence: {
+        if (a.by_place.size() != 1 || !a.by_name.empty()) throw NotFollowed{};
+        Value v = a.by_place.front();
+        for (const Value& each : Value::List(*o->elements)) v = called(each, {{v}, {}});
+        return v;
+      }
+      case Object::tuples:
+        return named_tuple(*o, a);
+      case Object::type:
+        return made_of(*o->statement, a);
       case Object::path:
-        break;
+        return called_by_path(o->name, a);
       default:
         throw NotFollowed{};
     }
-    const std::string& path = o->name;
-    if (path == "torch.utils.cpp_extension.load_inline") return extension();
-    if (path == "torch.nn.ConvTranspose1d") return layer(arguments(e, l));
-    if (path == "torch.nn.Parameter" || path == "torch.nn.parameter.Parameter") {
-      const PythonArguments a = arguments(e, l);
-      return parameter(a.find("data", 0) ? *a.find("data", 0) : Value{});
+  }
+  Value made_of(const Statement& type, const PythonArguments& a) {
+    if (is_enumeration(type)) {
+      const auto found = a.by_place.size() == 1 ? member(type, "", &a.by_place.front()) : std::nullopt;
+      return found ? *found : throw NotFollowed{};
     }
+    auto made = std::make_shared<Object>();
+    made->kind = Object::instance, made->statement = &type;
+    if (const Statement* init = method_of(file_, &type, "__init__"))
+      call_function(*init, made, a);
+    else if (is_record(type))
+      fields(made, a);
+    else if (is_layer(file_, type))
+      made->attributes = object_in(layer(a))->attributes;
+    else if (!a.by_place.empty() || !a.by_name.empty())
+      throw NotFollowed{};  // they are for what it is made from, which is not known
+    return {made};
+  }
+  Value called_by_path(const std::string& path, const PythonArguments& a) {
+    if (path == "torch.nn.ConvTranspose1d") return layer(a);
+    if (path == "torch.nn.Parameter" || path == "torch.nn.parameter.Parameter")
+      return parameter(a.find("data", 0) ? *a.find("data", 0) : Value{});
+    if (path == "type" && a.by_place.size() == 1) return type_of(a.by_place.front());
+    if (auto v = calling_function(path, a)) return *v;
     static const std::vector<std::string> of_values = {"torch.randn", "torch.rand", "torch.Tensor",
                                                        "torch.FloatTensor"},
                                           in_init = {"torch.empty", "torch.zeros", "torch.ones"};
     auto is_of = [&](const auto& list) { return std::find(list.begin(), list.end(), path) != list.end(); };
     if (is_of(of_values) || (makes_ && is_of(in_init))) {
       auto made = std::make_shared<Object>();
-      made->kind = Object::made, made->name = path, made->sizes = sizes_in(arguments(e, l).by_place);
+      made->kind = Object::made, made->name = path, made->sizes = sizes_in(a.by_place);
       return {made};
     }
-    return call_of_path(ops_, path, arguments(e, l));
+    return call_of_path(ops_, path, a);
   }
-  Value call_method(const Object& o, const Expression& e, Locals& l) {
+  Value type_of(const Value& v) {
+    constexpr const char* names[] = {"", "bool", "int", "float", "str", "torch.Tensor", "torch.dtype"};
+    if (v.is.index() > 0 && v.is.index() < std::size(names)) return python_path(names[v.is.index()]);
+    const auto o = object_in(v);
+    if (!o || o->kind != Object::instance || !o->statement) throw NotFollowed{};  // a list, or a tuple
+    return global(o->statement->word);
+  }
+  Value call_method(const Object& o, const PythonArguments& a) {
     if (o.statement) {
       const bool itself = o.statement->parameters.empty() || o.statement->parameters[0].name == "self" ||
                           o.statement->parameters[0].name == "ctx" || is_decorated(*o.statement, "classmethod");
-      static const std::regex values_alone(R"(^_?(reset|init)\w*(param|weight)\w*$)");
-      if (makes_ && std::regex_match(o.name, values_alone)) return {};
-      return call_function(*o.statement, itself ? o.self : nullptr, arguments(e, l));
+      return call_function(*o.statement, itself ? o.self : nullptr, a);
     }
     if (o.name == "register_buffer" || o.name == "register_parameter") {
-      const PythonArguments a = arguments(e, l);
       const Value *name = a.find("name", 0), *v = a.find(o.name == "register_buffer" ? "tensor" : "param", 1);
       if (!name || !v || !std::holds_alternative<std::string>(name->is)) throw NotFollowed{};
       o.self->attributes[std::get<std::string>(name->is)] = parameter(*v);

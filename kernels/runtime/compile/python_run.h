@@ -18,8 +18,9 @@ std::vector<std::string> python_module_numbers(const std::string& text);
 
 // The functions of an extension by the names that the module calls them by: functions=["a"], m.def("a", &b).
 struct PythonBinding {
-  std::string function;  // of the host code
-  std::string names;     // its parameters', as convscope::host::PythonFunction has them; "": the binding names none
+  std::string function;    // of the host code
+  std::string names;       // its parameters', as convscope::host::PythonFunction has them; "": the binding names none
+  std::string types = {};  // of its parameters, where the binding says which of several it is
 };
 std::map<std::string, PythonBinding> python_bindings(const std::string& text);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <map>
 #include <optional>
@@ -12,8 +13,10 @@
 
 #include "kernels/base/error.h"
 #include "kernels/runtime/compile/host_functions.h"
+#include "kernels/runtime/compile/one_unit.h"
 #include "kernels/runtime/compile/python_run.h"
 #include "kernels/runtime/compile/python_tokens.h"
+#include "kernels/runtime/compile/python_values.h"
 
 namespace convscope {
 namespace {
@@ -56,7 +59,12 @@ class PythonFile {
 
   std::string cuda() {
     for (size_t i = 0; i + 2 < tokens_.size(); i++)
-      if (of(i) == "cuda_sources" && is(i + 1, "=")) take(i + 2, argument_end(i + 2));
+      if (of(i) == "cuda_sources" && is(i + 1, "=")) {
+        const std::set<size_t> before = kept_;
+        take(i + 2, argument_end(i + 2));
+        for (const size_t literal : kept_)
+          if (!before.contains(literal)) compiled_with_[literal] = i;
+      }
     for (size_t i = 0; i < tokens_.size(); i++)
       if (tokens_[i].kind == Token::literal && tokens_[i].three && defines_something(body(tokens_[i])))
         keep(i, formats(i + 1));
@@ -73,9 +81,15 @@ class PythonFile {
     const bool followed = has_python_module(text_);
     std::string out;
     size_t done = 0;
+    std::map<size_t, std::string> apart;  // what each compiler is given; cpp_sources' behind no cuda_sources
     for (const size_t i : kept_) {
       blank(done, tokens_[i].from, out);
-      out += converted(i);
+      std::string part = converted(i);
+      const auto with = compiled_with_.find(i);
+      const size_t own = with == compiled_with_.end() ? std::string::npos : with->second;
+      for (const auto& [other, text] : apart)
+        if (other != own && !compiled_with_.empty()) part = without_doubles(part, text);
+      out += part, apart[own] += part + "\n";
       done = tokens_[i].to;
     }
     blank(done, text_.size(), out);
@@ -155,12 +169,40 @@ class PythonFile {
   std::optional<std::string> value(size_t from, size_t to, int names = 16) const {  // names: that stand for each other
     if (to == from + 4 && is_name(from, "str") && is(from + 1, "(") && is(from + 3, ")"))
       return value(from + 2, from + 3, names);
+    if (to > from + 1) {
+      for (size_t i = from; i < to; i++)
+        if (tokens_[i].kind == Token::literal) return {};
+      return computed(text_.substr(tokens_[from].from, tokens_[to - 1].to - tokens_[from].from), names);
+    }
     if (to != from + 1) return {};
     const Token& t = tokens_[from];
     if (t.kind == Token::number) return std::string(of(from));
     if (t.kind == Token::literal && !t.formatted && of(from).find_first_of("\\\n") == std::string_view::npos)
       return std::string(of(from));
     return t.kind == Token::name && names > 0 ? value_of(std::string(of(from)), names - 1) : std::nullopt;
+  }
+  // {BLOCK * 4}: of numbers, and names for numbers.
+  std::optional<std::string> computed(const std::string& text, int names = 16) const {
+    try {
+      return names > 0 ? std::optional(host::text_of(number_of(python_expression(text, 0), names - 1))) : std::nullopt;
+    } catch (const host::NotFollowed&) {
+      return {};
+    }
+  }
+  // Errors: NotFollowed.
+  host::PythonValue number_of(const PythonExpression& e, int names) const {
+    if (e.kind == PythonExpression::unary && e.word == "-")
+      return host::python_arithmetic("-", {int64_t{0}}, number_of(e.parts[0], names));
+    if (e.kind == PythonExpression::binary)
+      return host::python_arithmetic(e.word, number_of(e.parts[0], names), number_of(e.parts[1], names));
+    if (e.kind != PythonExpression::number && e.kind != PythonExpression::name) throw host::NotFollowed{};
+    const std::string s = e.kind == PythonExpression::number ? e.word : value_of(e.word, names).value_or("");
+    char* end = nullptr;
+    const bool whole = s.find_first_of(".eE") == s.npos || s.starts_with("0x");
+    const host::PythonValue v = whole ? host::PythonValue{int64_t{std::strtoll(s.c_str(), &end, 0)}}
+                                      : host::PythonValue{std::strtod(s.c_str(), &end)};
+    if (s.empty() || *end) throw host::NotFollowed{};
+    return v;
   }
   std::optional<std::string> value_of(const std::string& name, int names = 16) const {
     const auto found = assigned_.find(name);
@@ -171,7 +213,9 @@ class PythonFile {
     if (auto v = value(from, to)) return *v;
     const size_t begin = tokens_[from].from, end = tokens_[to - 1].to;
     throw InputError("kernel", name_,
-                     fmt::format("puts {} into its CUDA source in line {}, whose value is not known here",
+                     fmt::format("puts {} into its CUDA source in line {}, whose value is not known here: a number or "
+                                 "a string that a name stands for is, and what differs between layers can be an "
+                                 "argument of the kernel",
                                  text_.substr(begin, end - begin), line(begin)));
   }
 
@@ -236,11 +280,14 @@ class PythonFile {
         std::optional<std::string> v;
         if (const auto own = values_.find(field); own != values_.end()) v = own->second;
         if (!v && t.formatted) v = value_of(field);
+        if (!v && t.formatted) v = computed(field);
         if (!v)
           throw InputError(
               "kernel", name_,
-              fmt::format("has {{{}}} in its CUDA source, a string that is formatted: its value is not known here",
-                          field));
+              fmt::format(
+                  "has {{{}}} in its CUDA source, a string that is formatted: its value is not known here. Let it "
+                  "be a number or a string that a name stands for, or give it to the kernel as an argument",
+                  field));
         out += *v, i = end;
       } else {
         out += s[i];
@@ -301,6 +348,7 @@ class PythonFile {
   std::vector<Token> tokens_;
   std::map<std::string, std::vector<Range>> assigned_;
   std::set<size_t> kept_, by_fields_, by_percents_;  // literals
+  std::map<size_t, size_t> compiled_with_;           // literals by the place of their cuda_sources
   std::set<std::string> taken_;
   std::map<std::string, std::string> replaced_, values_;
 };

@@ -1,6 +1,7 @@
 #include "kernels/runtime/compile/python_syntax.h"
 
 #include <cctype>
+#include <optional>
 #include <string_view>
 
 #include "kernels/runtime/compile/python_expressions.h"
@@ -128,6 +129,8 @@ class Parser : PythonExpressions {
       return s;
     }
     if (take_word("if")) return branch(outer);
+    if (is_word("match"))
+      if (auto s = match(outer)) return *s;
     if (take_word("while")) {
       Statement s = of_kind(Statement::loop);
       s.value = expression();
@@ -232,6 +235,86 @@ class Parser : PythonExpressions {
     back_to_line_end();
     return s;
   }
+  // Where `match` is a name like any other: nothing.
+  std::optional<Statement> match(size_t outer) {
+    const size_t begin = at_++;
+    Statement s = of_kind(Statement::matches);
+    try {
+      s.value = expressions();
+      if (!take_sign(":") || !line_ended()) throw NotKnown{};
+    } catch (const NotKnown&) {
+      return at_ = begin, std::nullopt;
+    }
+    skip_ends();
+    if (ended() || column() <= outer || !is_word("case")) return at_ = begin, std::nullopt;
+    const size_t own = column();
+    for (; !ended() && column() == own && is_word("case"); skip_ends()) {
+      Statement one = of_kind(Statement::cases);
+      one.line = line(), at_++;
+      one.targets.push_back(patterns());
+      if (take_word("if")) one.value = expression();
+      one.body = suite(own);
+      s.body.push_back(std::move(one));
+    }
+    if (!ended() && column() > outer) throw NotKnown{};
+    back_to_line_end();
+    return s;
+  }
+  // a, *b
+  Expression patterns() {
+    const int l = line();
+    Expression first = pattern();
+    if (!is_sign(",")) return first.kind == Expression::star ? throw NotKnown{} : first;
+    std::vector<Expression> all{std::move(first)};
+    while (take_sign(","))
+      if (!is_sign(":") && !is_word("if")) all.push_back(pattern());
+    return node(Expression::tuple, "", std::move(all), l);
+  }
+  // a | b as c; what stands for a value is an expression, and a name alone takes what is there.
+  Expression pattern() {
+    const Deeper deeper(*this);
+    const int l = line();
+    if (take_sign("*")) return node(Expression::star, "*", {node(Expression::name, need_name(), {}, l)}, l);
+    Expression e = one_pattern();
+    while (take_sign("|")) e = node(Expression::either, "|", {std::move(e), one_pattern()}, l);
+    if (!take_word("as")) return e;
+    return node(Expression::naming, "", {node(Expression::name, need_name(), {}, l), std::move(e)}, l);
+  }
+  Expression one_pattern() {
+    const int l = line();
+    for (const auto& [open, close] : {std::pair{"(", ")"}, std::pair{"[", "]"}}) {
+      if (!take_sign(open)) continue;
+      std::vector<Expression> all;
+      bool comma = *open == '[';
+      while (!take_sign(close)) {
+        all.push_back(pattern());
+        if (!is_sign(close)) need(","), comma = true;
+      }
+      if (all.size() == 1 && !comma) return std::move(all.front());
+      return node(Expression::list, "", std::move(all), l);
+    }
+    if (is_sign("{")) throw NotKnown{};
+    if (take_sign("-")) return node(Expression::unary, "-", {atom()}, l);
+    Expression e = atom();
+    while (take_sign(".")) {
+      std::string word = need_name();
+      e = node(Expression::attribute, std::move(word), {std::move(e)}, l);
+    }
+    if (!take_sign("(")) return e;
+    Expression of_class = node(Expression::call, "", {std::move(e)}, l);
+    while (!take_sign(")")) {
+      const bool by_name = now().kind == PythonToken::name && at_ + 1 < tokens_.size() && of(at_ + 1) == "=";
+      if (by_name) {
+        std::string word = need_name();
+        at_++;
+        of_class.named.emplace_back(std::move(word), pattern());
+      } else {
+        of_class.parts.push_back(pattern());
+      }
+      if (!is_sign(")")) need(",");
+    }
+    return of_class;
+  }
   Statement function(size_t outer) {
     Statement s = of_kind(Statement::function);
     s.word = need_name();
@@ -253,8 +336,11 @@ class Parser : PythonExpressions {
       }
     Statement out = of_kind(Statement::expression);
     if (take_sign(":")) {
+      const size_t from = at_;
       skip_type();
       out.word = ":";
+      for (size_t i = from; i < at_; i++)
+        if (of(i) == "ClassVar") out.word = "class";
       if (line_ended()) {
         out.kind = Statement::none;
         out.targets.push_back(std::move(first));
@@ -275,5 +361,17 @@ class Parser : PythonExpressions {
 }  // namespace
 
 std::vector<PythonStatement> python_statements(const std::string& text) { return Parser(text).all(); }
+
+PythonExpression python_expression(const std::string& text, int line) {
+  auto all = python_statements("(" + text + ")");
+  if (all.size() != 1 || all.front().kind != Statement::expression) return {};
+  const auto moved = [&](auto& self, Expression& e) -> void {
+    e.line = line;
+    for (Expression& part : e.parts) self(self, part);
+    for (auto& [name, part] : e.named) self(self, part);
+  };
+  moved(moved, all.front().value);
+  return std::move(all.front().value);
+}
 
 }  // namespace convscope

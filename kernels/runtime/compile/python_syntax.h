@@ -16,8 +16,10 @@ struct PythonStatement;
 //   tuple, list: elements                    binary, compare, both, either: left, right
 //   conditional: if true, the condition, else
 //   names: keys and values in turn; of **d nothing and d
-//   walked: an element for each of others, what it is called, what is walked through, conditions; word: its bracket
+//   walked: an element for each of others, what it is called, what is walked through, conditions; word: its bracket,
+//     "+" of one that stands behind another's `for`, whose elements are its own
 //   naming (a := b): the name, the value     lambda: nothing; `function` is what it calls
+//   text: of f"…" its pieces, a `star` for what stands in braces, with its format as word (? where it is not known)
 struct PythonExpression {
   enum Kind {
     nothing,
@@ -64,6 +66,8 @@ struct PythonStatement {
     augmented,
     returns,
     branch,
+    matches,  // of `match` a body of cases
+    cases,    // a pattern as target, a condition as value
     each,
     loop,
     breaks,
@@ -78,7 +82,8 @@ struct PythonStatement {
     unknown
   } kind = none;
   int line = 0;
-  // A function's or class's name, an augmented operator, of unknown the source; ":" of an assignment with a type.
+  // A function's or class's name, an augmented operator, of unknown the source; ":" of an assignment with a type,
+  // "class" where that is a ClassVar.
   std::string word;
   std::vector<PythonExpression> targets = {};  // of an assignment, of a name with a type alone, of `global`
   PythonExpression value = {};                 // assigned, returned, asked, walked
@@ -89,5 +94,7 @@ struct PythonStatement {
 };
 
 std::vector<PythonStatement> python_statements(const std::string& text);
+// What stands in the braces of f"…", said to stand in that line. Nothing: it is not known.
+PythonExpression python_expression(const std::string& text, int line);
 
 }  // namespace convscope

@@ -2,6 +2,7 @@
 // PyTorch's documentation of it (torch.Tensor, torch, torch.nn.functional).
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "kernels/runtime/compile/python_values.h"
@@ -100,6 +101,47 @@ Tensor product(const PythonOperations& ops, const Tensor& a, const Tensor& b) {
   return ops.matmul(a, b);
 }
 
+// float("inf")
+PythonValue number_said(const std::string& s) {
+  char* end = nullptr;
+  const double v = std::strtod(s.c_str(), &end);
+  if (s.empty() || *end) throw NotFollowed{};
+  return {v};
+}
+
+// torch.einsum("iok->kio", t): one tensor's dimensions in another order.
+Tensor reordered(const PythonArguments& a) {
+  std::string how = a.by_place.empty() ? "" : string_of(a.by_place.front());
+  std::erase(how, ' ');
+  const size_t arrow = how.find("->");
+  const Tensor* t = a.by_place.size() == 2 ? tensor_in(a.by_place[1]) : nullptr;
+  if (!t || arrow == how.npos) throw NotFollowed{};
+  const std::string from = how.substr(0, arrow), to = how.substr(arrow + 2);
+  Sizes order;
+  for (const char letter : to) {
+    const size_t at = from.find(letter);
+    if (at == from.npos || from.find(letter, at + 1) != from.npos) throw NotFollowed{};
+    order.push_back(static_cast<int64_t>(at));
+  }
+  if (from.size() != to.size() || static_cast<int64_t>(from.size()) != t->dim() || from.find('.') != from.npos)
+    throw NotFollowed{};
+  return t->permute(order);
+}
+
+// torch.tensor([1., 2.]): a number in each place.
+PythonValue written_out(const PythonOperations& ops, const PythonValue& v, const TensorOptions& options) {
+  if (!list_in(v)) throw NotFollowed{};
+  const PythonValue::List& all = *list_in(v);
+  constexpr size_t most = 256;
+  if (all.size() > most) throw NotFollowed{};
+  Tensor t = empty({static_cast<int64_t>(all.size())}, options);
+  for (size_t i = 0; i < all.size(); i++) {
+    Tensor one = t.select(0, static_cast<int64_t>(i));
+    ops.fill(one, real_number(all[i]));
+  }
+  return {t};
+}
+
 // Added to nothing, as many times as it is to be.
 Tensor scaled(const PythonOperations& ops, const Tensor& t, double by) {
   Tensor nothing = t.new_empty(t.sizes());
@@ -184,6 +226,17 @@ PythonValue tensor_method(const PythonOperations& ops, const Tensor& t, const st
   const double alpha = a.by_name.contains("alpha") ? real_number(a.by_name.at("alpha")) : 1;
   if (name == "add_") return ops.add_to(self, tensor_at(a, 0, "other"), alpha), PythonValue{self};
   if (name == "add") return {ops.add(t, tensor_at(a, 0, "other"), alpha)};
+  if (name == "clamp" || name == "clamp_" || name == "clip" || name == "clamp_min" || name == "clamp_max") {
+    constexpr double none = std::numeric_limits<double>::infinity();
+    const PythonValue *low = name == "clamp_max" ? nullptr : a.find("min", 0),
+                      *high = name == "clamp_max"   ? a.find("max", 0)
+                              : name == "clamp_min" ? nullptr
+                                                    : a.find("max", 1);
+    const Tensor made = ops.clamp(t, low && !is_none(*low) ? real_number(*low) : -none,
+                                  high && !is_none(*high) ? real_number(*high) : none);
+    if (name == "clamp_") return ops.copy_to(self, made), PythonValue{self};
+    return {made};
+  }
   if (name == "sub") return {ops.add(t, tensor_at(a, 0, "other"), -alpha)};
   if (name == "matmul" || name == "mm" || name == "bmm") return {product(ops, t, tensor_at(a, 0, "other"))};
   throw NotFollowed{};
@@ -216,6 +269,7 @@ PythonValue value_of_path(const std::string& path) {
     if (path == name) return {type};
   if (path == "torch.device.type") return {std::string("cuda")};
   if (path == "torch.device.index") return {int64_t{0}};
+  if (path == "torch.cuda.Stream.cuda_stream") return {int64_t{0}};  // the default stream's handle
   if (path == "math.pi") return {3.141592653589793};
   return python_path(path);
 }
@@ -228,7 +282,10 @@ PythonValue call_of_path(const PythonOperations& ops, const std::string& path, c
   // ---- Python's own
   if (auto walked = walking_function(path, a)) return *walked;
   if (path == "int") return {static_cast<int64_t>(real_number(one()))};
-  if (path == "float") return {real_number(one())};
+  if (path == "float") {
+    if (auto s = std::get_if<std::string>(&one().is)) return number_said(*s);
+    return {real_number(one())};
+  }
   if (path == "bool") return {truth_of(one())};
   if (path == "len") {
     if (auto t = tensor_in(one())) return {t->size(0)};
@@ -251,13 +308,20 @@ PythonValue call_of_path(const PythonOperations& ops, const std::string& path, c
     const int64_t from = ends ? whole_number(one()) : 0, to = whole_number(a.by_place.at(ends ? 1 : 0)),
                   step = a.by_place.size() > 2 ? whole_number(a.by_place[2]) : 1;
     constexpr int64_t most = 100'000;
-    if (step <= 0 || (to - from) / step > most) throw NotFollowed{};
+    if (step == 0 || (to - from) / step > most) throw NotFollowed{};
     PythonValue::List all;
-    for (int64_t i = from; i < to; i += step) all.push_back({i});
+    for (int64_t i = from; step > 0 ? i < to : i > to; i += step) all.push_back({i});
     return python_list(std::move(all));
   }
   if (path == "str" && device_in(one())) return {std::string(device_in(one()) == kCPU ? "cpu" : "cuda:0")};
-  if (path == "str" || path == "repr" || path == "type") return {std::string(path)};
+  if (path == "str" || path == "repr") {
+    const PythonValue v = one();
+    try {
+      return {text_of(v, path == "repr" ? "!r" : "")};
+    } catch (const NotFollowed&) {
+      return unknown_text();
+    }
+  }
   if (path == "torch.nn.ModuleList")
     return python_list(a.by_place.empty() ? PythonValue::List{} : elements_walked(one()));
   if (path == "print" || path == "id") return {};
@@ -283,7 +347,9 @@ PythonValue call_of_path(const PythonOperations& ops, const std::string& path, c
     if (path.starts_with(quiet)) {
       if (path == "torch.cuda.is_available") return {true};
       if (path == "torch.cuda.get_device_capability") return python_list({{int64_t{9}}, {int64_t{0}}});
-      return path == "torch.cuda.current_stream" ? python_path("torch.cuda.Stream") : PythonValue{};
+      if (path == "logging.getLogger") return python_path("logging.logger");
+      const bool stream = path == "torch.cuda.current_stream" || path == "torch.cuda.default_stream";
+      return stream ? python_path("torch.cuda.Stream") : PythonValue{};
     }
   if (path == "torch.compile" || path == "torch.jit.script") return a.by_place.empty() ? PythonValue{} : one();
   if (path == "torch.is_tensor") return {tensor_in(one()) != nullptr};
@@ -307,6 +373,14 @@ PythonValue call_of_path(const PythonOperations& ops, const std::string& path, c
   if (path == "torch.ones") return filled(empty(asked(), options()), 1);
   if (path == "torch.full" && a.by_place.size() > 1)
     return filled(empty(sizes_in({one()}), options()), real_number(a.by_place[1]));
+  if (path == "torch.einsum") return {reordered(a)};
+  if (path == "torch.tensor") {
+    // Without a type it is that of its numbers, and whole ones' is none that is computed with here.
+    if (!a.by_name.contains("dtype") && list_in(one()))
+      for (const PythonValue& v : *list_in(one()))
+        if (!std::holds_alternative<double>(v.is)) throw NotFollowed{};
+    return written_out(ops, one(), options());
+  }
   if (path == "torch.empty_like") return {tensor_at(a, 0).new_empty(tensor_at(a, 0).sizes())};
   if (path == "torch.zeros_like") return filled(tensor_at(a, 0).new_empty(tensor_at(a, 0).sizes()), 0);
   if (path == "torch.ones_like") return filled(tensor_at(a, 0).new_empty(tensor_at(a, 0).sizes()), 1);
@@ -321,9 +395,10 @@ PythonValue call_of_path(const PythonOperations& ops, const std::string& path, c
     if (mode && !same_values(*mode, {std::string("constant")})) throw NotFollowed{};
     return {ops.pad(tensor_at(a, 0), sizes_in(*list_in(*pad)), value && !is_none(*value) ? real_number(*value) : 0)};
   }
-  static const std::set<std::string> of_tensors = {"flip",   "transpose", "permute", "reshape", "squeeze",  "unsqueeze",
-                                                   "narrow", "select",    "add",     "sub",     "matmul",   "mm",
-                                                   "bmm",    "clone",     "numel",   "t",       "swapaxes", "flatten"};
+  static const std::set<std::string> of_tensors = {
+      "clamp",   "clamp_min", "clamp_max", "flip",   "transpose", "permute",  "reshape",
+      "squeeze", "unsqueeze", "narrow",    "select", "add",       "sub",      "matmul",
+      "mm",      "bmm",       "clone",     "numel",  "t",         "swapaxes", "flatten"};
   if (path.starts_with("torch.") && path.rfind('.') == 5 && of_tensors.contains(name) && !a.by_place.empty()) {
     PythonArguments rest = a;
     rest.by_place.erase(rest.by_place.begin());

@@ -67,13 +67,52 @@ const PythonValue* PythonArguments::find(const char* name, size_t place) const {
 
 const PythonValue::List* list_in(const PythonValue& v) {
   auto list = std::get_if<std::shared_ptr<PythonValue::List>>(&v.is);
-  return list ? list->get() : nullptr;
+  if (list) return list->get();
+  const auto o = std::get_if<PythonObjectPointer>(&v.is);
+  const bool as_one = o && ((*o)->kind == PythonObject::instance || (*o)->kind == PythonObject::sequence);
+  return as_one ? (*o)->elements.get() : nullptr;
 }
 
 std::string kind_of(const PythonValue& v) {
   constexpr const char* words[] = {"None",     "True or False", "a whole number", "a number", "a string",
                                    "a tensor", "a type",        "a list",         "an object"};
   return words[v.is.index()];
+}
+
+namespace {
+
+// 1.0, 1e-05, inf: the shortest that is read back as the same.
+std::string text_of_number(double v) {
+  const std::string s = fmt::format("{}", v);
+  return s.find_first_of(".en") == s.npos ? s + ".0" : s;
+}
+
+}  // namespace
+
+std::string text_of(const PythonValue& v, const std::string& how) {
+  const bool plain = how.empty() || how == "!r" || how == "!s";
+  if (auto n = std::get_if<int64_t>(&v.is)) {
+    if (plain || how == ":d" || how == ":") return std::to_string(*n);
+    // :3d, :03d
+    std::string width = how.substr(1);
+    if (width.ends_with('d')) width.pop_back();
+    const bool digits = std::all_of(width.begin(), width.end(), [](char c) { return c >= '0' && c <= '9'; });
+    if (how[0] != ':' || !digits || width.empty() || width.size() > 3) throw NotFollowed{};
+    return width[0] == '0' ? fmt::format("{:0{}d}", *n, std::stoi(width)) : fmt::format("{:{}d}", *n, std::stoi(width));
+  }
+  if (!plain) throw NotFollowed{};
+  if (is_none(v)) return "None";
+  if (auto b = std::get_if<bool>(&v.is)) return *b ? "True" : "False";
+  if (auto d = std::get_if<double>(&v.is)) return text_of_number(*d);
+  if (auto s = std::get_if<std::string>(&v.is); s && how != "!r") return *s;
+  if (auto t = std::get_if<ScalarType>(&v.is)) {
+    if (*t == ScalarType::Float) return "torch.float32";
+    if (*t == ScalarType::Double) return "torch.float64";
+    if (*t == ScalarType::Half) return "torch.float16";
+    if (*t == ScalarType::BFloat16) return "torch.bfloat16";
+  }
+  if (same_values(v, python_path("torch.device"))) return "cuda:0";
+  throw NotFollowed{};
 }
 
 bool truth_of(const PythonValue& v) {
@@ -83,16 +122,24 @@ bool truth_of(const PythonValue& v) {
   if (auto list = list_in(v)) return !list->empty();
   if (auto names = names_in(v)) return !names->entries.empty();
   if (tensor_in(v)) throw NotFollowed{};  // its values are not known
+  if (const auto o = object_in(v); o && o->kind == PythonObject::unknown) throw NotFollowed{};
   return true;
 }
 
+PythonValue unknown_text() {
+  auto o = std::make_shared<PythonObject>();
+  o->kind = PythonObject::unknown;
+  return {o};
+}
+
 bool same_values(const PythonValue& a, const PythonValue& b) {
+  if (is_none(a) || is_none(b)) return is_none(a) && is_none(b);
+  for (const PythonValue& v : {a, b})
+    if (const auto o = object_in(v); o && o->kind == PythonObject::unknown) throw NotFollowed{};
   if (is_number(a) && is_number(b)) return real_number(a) == real_number(b);
+  if (auto list = list_in(a), other = list_in(b); list && other)
+    return std::equal(list->begin(), list->end(), other->begin(), other->end(), same_values);
   if (a.is.index() != b.is.index()) return false;
-  if (auto list = list_in(a)) {
-    const auto& other = *list_in(b);
-    return std::equal(list->begin(), list->end(), other.begin(), other.end(), same_values);
-  }
   if (auto t = tensor_in(a)) return t->address() == tensor_in(b)->address();
   if (auto s = std::get_if<std::string>(&a.is)) return *s == std::get<std::string>(b.is);
   if (auto t = std::get_if<ScalarType>(&a.is)) return *t == std::get<ScalarType>(b.is);
@@ -173,7 +220,7 @@ bool is_instance(const PythonValue& v, const PythonExpression& types) {
   else
     all.push_back(&types);
   return std::any_of(all.begin(), all.end(), [&](const PythonExpression* t) {
-    return t->word == "int"     ? std::holds_alternative<int64_t>(v.is)
+    return t->word == "int"     ? is_whole(v)
            : t->word == "float" ? std::holds_alternative<double>(v.is)
            : t->word == "bool"  ? std::holds_alternative<bool>(v.is)
            : t->word == "str"   ? std::holds_alternative<std::string>(v.is)

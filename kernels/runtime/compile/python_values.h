@@ -25,7 +25,11 @@ struct PythonObject {
     type,
     extension,
     parent,
-    names  // **kwargs, {…}
+    names,     // **kwargs, {…}
+    partial,   // functools.partial: `func` as attribute, its arguments as elements and entries
+    sequence,  // nn.Sequential, nn.Identity
+    unknown,   // a text whose words are not known: it may be kept, and not asked about
+    tuples     // collections.namedtuple: its fields as entries, `sizes` how many of them have no default
   } kind = path;
   std::string name;                                            // of a path, a host function
   std::map<std::string, PythonValue> attributes;               // of an instance, a layer
@@ -33,6 +37,7 @@ struct PythonObject {
   std::shared_ptr<PythonObject> self;                          // of a method, a parent
   Sizes sizes;                                                 // of what was made with values of its own
   std::vector<std::pair<PythonValue, PythonValue>> entries;    // of names
+  std::shared_ptr<PythonValue::List> elements;                 // of a named tuple, a sequence; null: it has none
   std::shared_ptr<std::map<std::string, PythonValue>> around;  // of a function in another: what that one's names were
 };
 using PythonObjectPointer = std::shared_ptr<PythonObject>;
@@ -49,6 +54,7 @@ inline PythonValue python_path(std::string name) {
   o->name = std::move(name);
   return {o};
 }
+PythonValue unknown_text();
 inline PythonObjectPointer object_in(const PythonValue& v) {
   auto o = std::get_if<PythonObjectPointer>(&v.is);
   return o ? *o : nullptr;
@@ -57,6 +63,13 @@ inline const Tensor* tensor_in(const PythonValue& v) { return std::get_if<Tensor
 const PythonValue::List* list_in(const PythonValue& v);
 
 std::string kind_of(const PythonValue& v);  // "a tensor", "None"
+// str(v), and as f"{v}" writes it. how: what stands behind the value there, "" or !r or :03d. Errors: NotFollowed.
+std::string text_of(const PythonValue& v, const std::string& how = "");
+// What stands at begin, begin + step, … of a list. Errors: NotFollowed.
+PythonValue::List part_of_list(const PythonValue::List& all, std::optional<int64_t> from, std::optional<int64_t> to,
+                               int64_t step);
+// all.sort() and the like. Errors: NotFollowed.
+PythonValue list_method(PythonValue::List& all, const std::string& method, const PythonArguments& a);
 bool truth_of(const PythonValue& v);
 bool same_values(const PythonValue& a, const PythonValue& b);
 // Sizes, as arguments of their own or in one list. from: the first of them.

@@ -58,7 +58,7 @@ PythonWalk::Value PythonWalk::known_value(const Expression& e, Locals& l) {
       return v;
     }
     case Expression::text:
-      return {e.word};
+      return e.formatted ? formatted(e, l) : Value{e.word};
     case Expression::attribute:
       return attribute(value_of(e.parts[0], l), e.word);
     case Expression::call:
@@ -123,16 +123,43 @@ PythonWalk::Value PythonWalk::known_value(const Expression& e, Locals& l) {
 PythonWalk::Value PythonWalk::walked(const Expression& e, const Locals& around) {
   Locals l = around;
   Value::List all;
-  for (const Value& one : elements_walked(value_of(e.parts[2], l))) {
-    if (++steps_ > 100'000) throw NotFollowed{};
-    assign(e.parts[1], one, l);
-    if (std::all_of(e.parts.begin() + 3, e.parts.end(), [&](const auto& c) { return truth_of(value_of(c, l)); }))
-      all.push_back(value_of(e.parts[0], l));
-  }
+  walk_through(e, l, all);
   if (e.word != "{") return python_list(std::move(all));
   const auto made = made_names();
   put_all(*made, python_list(std::move(all)));
   return {made};
+}
+void PythonWalk::walk_through(const Expression& e, Locals& l, Value::List& all) {
+  const Expression& element = e.parts[0];
+  for (const Value& one : elements_walked(value_of(e.parts[2], l))) {
+    if (++steps_ > 100'000) throw NotFollowed{};
+    assign(e.parts[1], one, l);
+    if (!std::all_of(e.parts.begin() + 3, e.parts.end(), [&](const auto& c) { return truth_of(value_of(c, l)); }))
+      continue;
+    if (element.kind == Expression::walked && element.word == "+")
+      walk_through(element, l, all);
+    else
+      all.push_back(value_of(element, l));
+  }
+}
+// f"…"
+PythonWalk::Value PythonWalk::formatted(const Expression& e, Locals& l) {
+  std::string all;
+  bool known = true;
+  for (const Expression& piece : e.parts) {
+    if (piece.kind == Expression::text) {
+      all += piece.word;
+      continue;
+    }
+    if (piece.parts[0].kind == Expression::nothing) throw NotFollowed{};
+    const Value v = value_of(piece.parts[0], l);
+    try {
+      all += text_of(v, piece.word);
+    } catch (const NotFollowed&) {
+      known = false;
+    }
+  }
+  return known ? Value{all} : unknown_text();
 }
 PythonWalk::Value PythonWalk::subscript(const Expression& e, Locals& l) {
   const Value of = value_of(e.parts[0], l);
@@ -147,10 +174,7 @@ PythonWalk::Value PythonWalk::subscript(const Expression& e, Locals& l) {
   const auto n = static_cast<int64_t>(list->size());
   if (e.parts[1].kind == Expression::slice) {
     const auto [from, to, step] = bounds(e.parts[1], l);
-    if (step.value_or(1) != 1) throw NotFollowed{};
-    const int64_t a = std::clamp(from.value_or(0) + (from.value_or(0) < 0 ? n : 0), int64_t{0}, n),
-                  z = std::clamp(to.value_or(n) + (to.value_or(n) < 0 ? n : 0), a, n);
-    return python_list({list->begin() + a, list->begin() + z});
+    return python_list(part_of_list(*list, from, to, step.value_or(1)));
   }
   int64_t i = whole_number(value_of(e.parts[1], l));
   if (i < 0) i += n;
@@ -195,12 +219,22 @@ void PythonWalk::assign(const Expression& to, const Value& v, Locals& l) {
   if (to.kind == Expression::name) {
     (l.contains("global " + to.word) ? made_ : l)[to.word] = v;
   } else if (to.kind == Expression::tuple || to.kind == Expression::list) {
-    auto list = list_in(v);
-    if (!list || list->size() != to.parts.size()) throw NotFollowed{};
-    for (size_t i = 0; i < list->size(); i++) assign(to.parts[i], (*list)[i], l);
+    if (!list_in(v)) throw NotFollowed{};
+    const Value::List all = *list_in(v);
+    size_t star = 0;
+    while (star < to.parts.size() && to.parts[star].kind != Expression::star) star++;
+    const bool rest = star < to.parts.size();
+    if (rest ? all.size() + 1 < to.parts.size() : all.size() != to.parts.size()) throw NotFollowed{};
+    const size_t taken = rest ? all.size() + 1 - to.parts.size() : 0;  // by a, *b, c as b
+    for (size_t i = 0; i < to.parts.size(); i++)
+      if (rest && i == star)
+        assign(to.parts[i].parts[0],
+               python_list(part_of_list(all, static_cast<int64_t>(i), static_cast<int64_t>(i + taken), 1)), l);
+      else
+        assign(to.parts[i], all[rest && i > star ? i + taken - 1 : i], l);
   } else if (to.kind == Expression::attribute) {
     const auto o = object_in(value_of(to.parts[0], l));
-    if (!o) throw NotFollowed{};
+    if (!o || (o->elements && o->kind == Object::instance)) throw NotFollowed{};  // a named tuple's stay what they are
     o->attributes[to.word] = v;
   } else if (to.kind == Expression::subscript) {
     const Value of = value_of(to.parts[0], l);
@@ -261,6 +295,8 @@ void PythonWalk::run_one(const Statement& s, Locals& l) {
       throw Returned{value_of(s.value, l)};
     case Statement::branch:
       return run(truth_of(value_of(s.value, l)) ? s.body : s.otherwise, l);
+    case Statement::matches:
+      return run_case(s, l);
     case Statement::each: {
       const Value v = value_of(s.value, l);
       for (const Value& one : elements_walked(v)) {
@@ -342,7 +378,15 @@ PythonWalk::Value PythonWalk::call_function(const Statement& f, const PythonObje
       l[p.name] = named->second;
     else if (p.value.kind != Expression::nothing)
       l[p.name] = value_of(p.value, l);
+    else
+      throw NotFollowed{};
   }
+  // What no parameter takes is Python's TypeError.
+  const bool takes_names =
+      std::any_of(f.parameters.begin(), f.parameters.end(), [](const auto& p) { return p.stars == 2; });
+  for (const auto& [name, v] : given.by_name)
+    if (!takes_names && !l.contains(name)) throw NotFollowed{};
+  if (place < given.by_place.size()) throw NotFollowed{};
   Value result;
   running_.push_back(&f);
   try {
@@ -354,35 +398,4 @@ PythonWalk::Value PythonWalk::call_function(const Statement& f, const PythonObje
   deep_--;
   return result;
 }
-// Of a dataclass: those of its class that have a type, in their order.
-void PythonWalk::fields(const PythonObjectPointer& made, const PythonArguments& a) {
-  Locals none;
-  size_t place = 0;
-  for (const Statement& s : made->statement->body) {
-    const bool alone = s.kind == Statement::none;
-    if ((!alone && (s.kind != Statement::assignment || s.word != ":")) || s.targets.size() != 1) continue;
-    const std::string& name = s.targets[0].word;
-    const Value* given = a.find(name.c_str(), place++);
-    if (!given && alone) throw NotFollowed{};
-    made->attributes[name] = given ? *given : value_of(s.value, none);
-  }
-  if (const Statement* behind = method_of(file_, made->statement, "__post_init__")) call_function(*behind, made, {});
-}
-// map(f, all)
-PythonWalk::Value PythonWalk::mapped(const Value& f, const Value& all) {
-  const auto o = object_in(f);
-  Value::List out;
-  for (const Value& one : elements_walked(all)) {
-    PythonArguments a;
-    a.by_place.push_back(one);
-    if (o && o->kind == PythonObject::function)
-      out.push_back(call_function(*o->statement, nullptr, a, o->around.get()));
-    else if (o && o->kind == PythonObject::path)
-      out.push_back(call_of_path(ops_, o->name, a));
-    else
-      throw NotFollowed{};
-  }
-  return python_list(std::move(out));
-}
-
 }  // namespace convscope::host

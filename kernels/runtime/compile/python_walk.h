@@ -17,6 +17,7 @@ class PythonWalk {
   using Expression = PythonExpression;
   using Statement = PythonStatement;
   using Locals = std::map<std::string, Value>;
+  using Object = PythonObject;
   static constexpr const char* instead =
       "Do it in the host code, or say `# convscope: call` with the function's name where the call alone is meant";
 
@@ -26,6 +27,7 @@ class PythonWalk {
   virtual Value global(const std::string& name) = 0;
   virtual Value attribute(const Value& of, const std::string& name) = 0;
   virtual Value call(const Expression& e, Locals& l) = 0;
+  virtual Value called(const Value& f, const PythonArguments& a) = 0;
   virtual Value settled(const Value& v) const = 0;  // of what is assigned
   // around: the names of the function that it stands in.
   Value function_value(const Statement& s, const Locals* around = nullptr) const;
@@ -37,8 +39,20 @@ class PythonWalk {
   // around: as function_value() has them.
   Value call_function(const Statement& f, const PythonObjectPointer& self, const PythonArguments& given,
                       const Locals* around = nullptr);
+
+  // ---- what has fields (python_records.cpp)
+
+  bool is_record(const Statement& type) const;  // a dataclass, a NamedTuple, or made from one
   void fields(const PythonObjectPointer& made, const PythonArguments& a);
-  Value mapped(const Value& f, const Value& all);
+  Value named_tuple(const Object& type, const PythonArguments& a);
+  static Value named_tuple_type(const PythonArguments& a);
+  std::optional<Value> record_method(const PythonObjectPointer& o, const std::string& name, const PythonArguments& a);
+  // An enum.Enum, and of one its member of that name, or of that value.
+  static bool is_enumeration(const Statement& type);
+  std::optional<Value> member(const Statement& type, const std::string& name, const Value* value = nullptr);
+
+  // Functions that call what they are given: map(f, all), partial(f, a); nothing: it is none of them.
+  std::optional<Value> calling_function(const std::string& name, const PythonArguments& a);
   struct Returned {
     Value value;
   };
@@ -58,6 +72,14 @@ class PythonWalk {
   static Value made_times(const PythonObject& was);
   Value known_value(const Expression& e, Locals& l);
   Value walked(const Expression& e, const Locals& around);
+  void walk_through(const Expression& e, Locals& l, Value::List& all);
+  Value formatted(const Expression& e, Locals& l);
+  bool matches(const Value& v, const Expression& pattern, Locals& l);
+  bool matches_all(const Value::List& all, const std::vector<Expression>& patterns, Locals& l);
+  bool matches_class(const Value& v, const Expression& pattern, Locals& l);
+  void run_case(const Statement& match, Locals& l);
+  std::vector<const Statement*> fields_of(const Statement& type, int deep = 0) const;
+  Value default_of(const Statement& field);
   Value subscript(const Expression& e, Locals& l);
   Value key_of(const Expression& subscript, Locals& l);
   Bounds bounds(const Expression& slice, Locals& l);

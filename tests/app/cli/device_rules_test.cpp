@@ -33,6 +33,13 @@ TEST_F(DeviceRulesCli, WhatAGpuHasNoCodeForIsRefused) {
               "rules.cu:18: tap_of() is a function of the host, and device code calls it", true},
         Fault{"template <class T> T tap_of(T j, T p) { return j + p; }", "", "rules.cu:18: tap_of() is a function",
               true},
+        Fault{"constexpr int tap_of(int j, int p) { return j + p; }", "",
+              "rules.cu:18: tap_of() is a constexpr function of the host, and device code calls it: nvcc refuses "
+              "that without --expt-relaxed-constexpr (where that is given, say so in a comment). Make it __host__ "
+              "__device__",
+              true},
+        Fault{"#include <algorithm>", "  if (s < std::max(p, -1)) return;",
+              "rules.cu:15: std::max() is a constexpr function of the host"},
         Fault{"", "  if (s < 0) throw 1;", "rules.cu:15: device code has no exceptions"},
         Fault{"#include <vector>", "  std::vector<float> own(K);", "rules.cu:15: std::vector is the host's"},
         Fault{"", "  __shared__ float one = 1;", "rules.cu:15: __shared__ memory has no initial value"},
@@ -54,10 +61,12 @@ TEST_F(DeviceRulesCli, WhatAGpuHasNoCodeForIsRefused) {
 // All in one file: what looks like these and is none.
 TEST_F(DeviceRulesCli, WhatNvccTakesIsRun) {
   auto r = run(Words{"run", with("#include <vector>\n#define BOTH __host__ __device__\n"
-                                 "constexpr int twice(int a) { return a * 2; }\n"
+                                 "constexpr int twice(int a) { return a * 2; }\nconstexpr int four = twice(2);\n"
+                                 "constexpr __host__ __device__ int once(int a) { return a; }\n"
                                  "BOTH inline int same(int a) { return a; }\n"
                                  "__device__ int tap_of(int j, int p);\n"
-                                 "__device__ int tap_of(int j, int p) { return twice(same(j + p)) / 2; }\n"
+                                 "__device__ int tap_of(int j, int p) { "
+                                 "return once(same(j + p)) * four / 4; }\n"
                                  "inline int one_of(int n) { std::vector<int> all(n); int sizes[n]; sizes[0] = 1;\n"
                                  "  if (n < 0) throw 1;\n  return sizes[0] + static_cast<int>(all.size()); }\n"
                                  "struct Pair { int one_of; };\n"
@@ -69,6 +78,11 @@ TEST_F(DeviceRulesCli, WhatNvccTakesIsRun) {
                                  "  if (s < one_of(-1)) y[0] = own[0] + tile[0] + room[0];",
                                  true)} +
                little);
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  r = run(Words{"run", with("// nvcc --expt-relaxed-constexpr\n"
+                            "constexpr int tap_of(int j, int p) { return j + p; }",
+                            "", true)} +
+          little);
   EXPECT_EQ(r.code, 0) << r.out << r.err;
   // What the preprocessor makes of a function is not known here.
   r = run(Words{"run", with("#ifdef __CUDACC__\n__device__\n#endif\ninline int tap_of(int j, int p) { return j + p; }",

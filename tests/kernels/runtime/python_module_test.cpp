@@ -211,11 +211,158 @@ TEST(PythonModule, BindingsOfAnExtension) {
   EXPECT_EQ(all.at("forward").names, "x,bias=None,stride=1");
 }
 
+// ---- what the language has besides
+
+// What stands before the class: records, an enumeration, a function.
+constexpr const char* records = R"(from collections import namedtuple
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import ClassVar, List, NamedTuple
+Shape = namedtuple('Shape', 'n c l extra', defaults=(5,))
+class Geometry(NamedTuple):
+  stride: int
+  padding: int = 0
+  dilation: int = 1
+  def out(self, length):
+    return (length - 1) * self.stride + 1
+@dataclass
+class Config:
+  stride: int
+  kinds: ClassVar[int] = 3
+  names: List[int] = field(default_factory=list)
+  twice: int = field(init=False, default=0)
+  def __post_init__(self):
+    self.twice = self.stride * 2
+@dataclass
+class Wider(Config):
+  more: int = 9
+class Algo(Enum):
+  A = 'a'
+  B = 2
+  C = auto()
+class Other(Enum):
+  A = 'a'
+def helped(a, b, c=0):
+  return 100 * a + 10 * b + c
+)";
+
+std::string with_records(const std::string& forward) {
+  std::string text = module(forward);
+  return text.insert(text.find("class Fn("), records);
+}
+
+struct Means {
+  const char *before, *value, *given;
+};
+// Each value is what python3 has written for it.
+TEST(PythonModule, TheLanguageMeansWhatItMeansInPython) {
+  for (const Means& m :
+       {Means{"", "sum(10 * a + b for a in range(3) for b in range(a) if a + b > 1)", "41"},
+        Means{"    t = {(r, q): r * 10 + q for r in range(3) for q in range(r + 1)}\n", "t[2, 1] + len(t)", "27"},
+        Means{"", "next((a for a in [3, 5, 8] if a % 2 == 0), None)", "8"},
+        Means{"", "len([c for row in [[1, 2], [3]] for c in row for d in range(c)])", "6"},
+        Means{"    a, *b, c = range(6)\n", "a + 10 * b[-1] + 100 * c + 1000 * len(b)", "4540"},
+        Means{"    s = list(range(8, 0, -2)) + [1]\n    s.sort()\n    s.extend([9, 11])\n",
+              "s[::-1][0] * 100 + s[1::2][1] + s.index(9)", "1111"},
+        Means{"    s = [3, 1, 2]\n", "s.pop() + 10 * s.pop(0) + 100 * len(s)", "132"},
+        Means{"", "min([8, 3, 16], key=lambda v: abs(v - 10)) * 100 + sorted([2, 7, 4], reverse=True)[1]", "804"},
+        Means{"    k, h = 3, 0.5\n", "f'{k}-{k * 2:03d}{{}}' + str(h) + str(True) + f\"{h!r}\"", "3-006{}0.5True0.5"},
+        Means{"    t = {f'k{i}': i for i in range(4)}\n", "t[f'k{self.conv.stride[0]}']", "3"},
+        Means{"", "str(x.dtype) + str(3)", "torch.float323"},
+        Means{"    from functools import partial, reduce\n    f = partial(helped, 1, c=5)\n",
+              "f(3) * 100 + reduce(lambda a, b: a * b, [2, 3, 4])", "13524"},
+        Means{"    import itertools\n",
+              "sum(a * b for a, b in itertools.product([1, 2], [3, 4])) + len(list(itertools.chain([1], [2, 3])))",
+              "24"},
+        Means{"", "sum(map(lambda a, b: a * b, [1, 2], [3, 4])) + len(list(filter(None, [0, 1, 2])))", "13"},
+        Means{"    g = Geometry(3, dilation=2)\n    s, p, d = g\n", "g.out(9) + 100 * s + 1000 * len(g) + 10000 * g[2]",
+              "23325"},
+        Means{"    s = Shape(*x.shape)\n", "s.l + 10 * s.c + 100 * s._replace(n=7).n + 1000 * s.extra", "5749"},
+        Means{
+            "    c = Config(4, names=['a'])\n    d = Config(stride=5)\n    d.names.append(1)\n    d.names.append(2)\n",
+            "c.stride + 10 * len(c.names) + 100 * len(d.names) + 1000 * len(Config(1).names) + 10000 * c.twice",
+            "80214"},
+        Means{"    c = Wider(4, 'x')\n", "c.stride + 10 * c.more + (100 if c.names == 'x' else 0)", "194"},
+        Means{"    from dataclasses import asdict, replace\n", "asdict(Config(6))['stride'] + len(asdict(Config(4)))",
+              "9"},
+        Means{"",
+              "(Algo.A is Algo.A) and (Algo.A != Other.A) and (Algo('a') is Algo.A) and (Algo.C.value == 3) and "
+              "Algo.A.name == 'A'",
+              "True"},
+        Means{"    match x.dim():\n      case 2: v = 0\n      case 3 | 4: v = 34\n      case _: v = 9\n", "v", "34"},
+        Means{"    v = 0\n    for s in (2, (3,), [4, 5, 6], 'a', None, True):\n      match s:\n        case None: v += "
+              "1\n        case bool(): v += 10\n        case int() as n: v += 100 * n\n        case (n,): v += 1000 * "
+              "n\n        case [n, *rest] if rest: v += 10000 * len(rest)\n        case 'a': v += 100000\n",
+              "v", "123211"},
+        Means{"    match x.dtype:\n      case torch.float16 | torch.bfloat16:\n        v = 1\n      case "
+              "torch.float32:\n        v = 2\n",
+              "v", "2"},
+        Means{"    match Config(7):\n      case Config(stride=1):\n        v = 1\n      case Config(stride=s):\n       "
+              " v = s\n",
+              "v", "7"},
+        Means{"    match = 4\n", "match + 1", "5"},
+        Means{"", "type(self).__name__ + self.__class__.__name__", "ModelNewModelNew"},
+        Means{"", "(type(3) is int) and (type(3.0) == float) and isinstance(True, int)", "True"},
+        Means{"", "torch.cuda.current_stream().cuda_stream", "0"},
+        Means{"", "float('inf') > 1e300", "True"}}) {
+    const std::string text = with_records(std::string(m.before) + "    return ext.f(x, " + m.value + ")\n");
+    EXPECT_EQ(given_by(text, layer, 2), std::string("x[2,4,9] ") + m.given) << m.before << m.value;
+  }
+}
+
+// Neither guessed nor passed over.
+TEST(PythonModule, WhatTheLanguageHasBesidesIsRefusedWithItsLine) {
+  for (const char* line :
+       {"s = Shape(1, 2)", "s = Shape(1, 2, 3, 4, 5)", "s = Config(1, other=2)", "s = Algo('z')", "s = helped(1)",
+        "s = helped(1, 2, 3, 4)", "s = helped(1, 2, d=3)", "s = next(x)", "a, *b = ()", "s = f'{x}' == 'a'",
+        "s = len(str(x))", "s = 1 if f'{3:>8}' else 2", "s = {f'{x.shape}': 1}[f'{x.shape}']", "s = type(x.shape)",
+        "s = [1, 2].insert(0, 3)", "s = nn.Sequential(nn.Identity(), self.conv)(x)", "s = torch.einsum('ijk->ij', x)",
+        "s = Fn(3)"}) {
+    const std::string said =
+        given_by(with_records(std::string("    ") + line + "\n    return ext.f(x, 1)\n"), layer, 2);
+    EXPECT_TRUE(holds(said, "its forward() does more than call its host code: line 56, " + std::string(line)))
+        << line << ": " << said;
+  }
+  for (const char* lines :
+       {"    match x.shape:\n      case list(): pass\n", "    match 3:\n      case {'a': 1}: pass\n",
+        "    match x:\n      case 3: pass\n", "    g = Geometry(1)\n    g.stride = 2\n"})
+    EXPECT_TRUE(holds(given_by(with_records(std::string(lines) + "    return ext.f(x, 1)\n"), layer, 2),
+                      "its forward() does more than call its host code: line 5"))
+        << lines;
+}
+
+// nn.Sequential called as a whole: each of its parts in turn, and its own parts by number.
+TEST(PythonModule, ASequenceCallsItsPartsInTurn) {
+  const std::string up =
+      "class Up(nn.Module):\n  def __init__(self, n):\n    super().__init__()\n    self.n = n\n"
+      "  def forward(self, x):\n    return x[:, :, self.n:]\n";
+  auto with = [&](const std::string& forward) {
+    std::string text =
+        module(forward, "    self.net = nn.Sequential(nn.Identity(), Up(2), nn.Sequential(Up(self.conv.stride[0])))\n");
+    return text.insert(text.find("class Fn("), up);
+  };
+  EXPECT_EQ(given_by(with("    return ext.f(self.net(x), len(self.net))\n"), layer, 2), "x[2,4,4] 3");
+  EXPECT_EQ(given_by(with("    return ext.f(self.net[1](x), self.net[1].n)\n"), layer, 2), "x[2,4,7] 2");
+}
+
+TEST(PythonModule, WhichOfSeveralIsBound) {
+  const auto all = python_bindings(
+      "'''PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {\n"
+      "  m.def(\"a\", static_cast<at::Tensor (*)(at::Tensor, std::tuple<int, int>)>(&conv));\n"
+      "  m.def(\"b\", py::overload_cast<at::Tensor, int>(&ns::conv), \"says\");\n}'''\n");
+  EXPECT_EQ(all.at("a").function, "conv");
+  EXPECT_EQ(all.at("a").types, "at::Tensor, std::tuple<int, int>");
+  EXPECT_EQ(all.at("b").function, "ns::conv");
+  EXPECT_EQ(all.at("b").types, "at::Tensor, int");
+}
+
 // Whatever stands in a file: refused at worst.
 TEST(PythonModule, OfAnyTextNothingWorse) {
   const std::string whole = module(
       "    if x.is_cuda and not self.training: # yes\n      w = self.pack(self.conv.weight)[:, ::2, -1]\n"
-      "    a, (b, c) = 1, (2, 3.5e-1)\n    return ext.f(x, w, b=None, *[a, b], **dict(c=c)) if a < b <= c else None\n");
+      "    a, (b, c) = 1, (2, 3.5e-1)\n    match f'{a:03d}{b}':\n      case [a, *_] | 'b' if a: b = 1\n"
+      "    d = [i for j in (a, b) for i in range(j)]\n    return ext.f(x, w, b=None, *[a, b], **dict(c=c)) if a < b <= "
+      "c else None\n");
   uint64_t random = 1;
   auto next = [&](uint64_t below) {
     random = random * 6364136223846793005u + 1442695040888963407u;

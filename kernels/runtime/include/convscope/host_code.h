@@ -138,6 +138,15 @@ namespace pybind11 {
 using arg = convscope::host::Named;
 using module_ = convscope::host::Module;
 using none = convscope::host::None;
+template <class... P>
+struct Overloaded {
+  template <class R>
+  constexpr auto operator()(R (*f)(P...)) const {
+    return f;
+  }
+};
+template <class... P>
+inline constexpr Overloaded<P...> overload_cast{};
 }  // namespace pybind11
 namespace py = pybind11;
 

@@ -73,6 +73,27 @@ extern "C" __global__ void convscope_convert(void* to, const void* from, long lo
   if (to_type == ScalarType::BFloat16) static_cast<__nv_bfloat16*>(to)[i] = static_cast<__nv_bfloat16>(v);
 }
 
+// torch.clamp(): what is no number stays none.
+template <class T, class Real>
+__device__ inline void convscope_limit(T* to, const T* from, Real low, Real high) {
+  const Real v = static_cast<Real>(*from);
+  *to = v < low ? static_cast<T>(low) : v > high ? static_cast<T>(high) : *from;
+}
+extern "C" __global__ void convscope_clamp(void* to, const void* from, long long elements,
+                                           convscope::host::ScalarType type, double low, double high) {
+  using convscope::host::ScalarType;
+  const long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i >= elements) return;
+  auto as = [&]<class T, class Real>(T*, Real) {
+    convscope_limit(static_cast<T*>(to) + i, static_cast<const T*>(from) + i, static_cast<Real>(low),
+                    static_cast<Real>(high));
+  };
+  if (type == ScalarType::Float) as(static_cast<float*>(nullptr), 0.f);
+  if (type == ScalarType::Double) as(static_cast<double*>(nullptr), 0.0);
+  if (type == ScalarType::Half) as(static_cast<__half*>(nullptr), 0.f);
+  if (type == ScalarType::BFloat16) as(static_cast<__nv_bfloat16*>(nullptr), 0.f);
+}
+
 // To memory that a file declares, four bytes by each thread; zeros from a null pointer.
 extern "C" __global__ void convscope_fill(unsigned char* to, const unsigned char* from, long long bytes) {
   const long long begin = 4 * (static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x);

@@ -153,6 +153,19 @@ Tensor constant_pad_nd(const Tensor& t, const Sizes& pad, double value) {
   return made;
 }
 
+namespace {
+
+Tensor clamped(const Tensor& t, double low, double high) {
+  const Tensor from = t.contiguous(), made = from.new_empty(from.sizes());
+  if (from.numel())
+    Launching<&convscope_clamp>(ceil_div(from.numel(), 256), 256, 0, reinterpret_cast<cudaStream_t>(current_stream()))(
+        reinterpret_cast<void*>(made.address()), reinterpret_cast<const void*>(from.address()), from.numel(),
+        from.scalar_type(), low, high);
+  return made;
+}
+
+}  // namespace
+
 PythonOperations python_operations(bool products) {
   PythonOperations all{
       [](const Tensor& t) { return t.clone(); },
@@ -163,6 +176,7 @@ PythonOperations python_operations(bool products) {
       [](Tensor& to, double value) { to.fill_(value); },
       [](const Tensor& t, const Sizes& pad, double value) { return constant_pad_nd(t, pad, value); },
       [](const Tensor& t, ScalarType type) { return t.to(type); },
+      clamped,
       nullptr,
   };
   if (products) all.matmul = [](const Tensor& a, const Tensor& b) { return a.matmul(b); };

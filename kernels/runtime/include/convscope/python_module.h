@@ -2,6 +2,8 @@
 // module itself, its __init__() and forward(), is followed in the program (kernels/runtime/compile/python_run.h).
 // Included by what registers such a file (host_code.h).
 #pragma once
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 #include <span>
@@ -70,6 +72,27 @@ template <class T>
 struct AsParameter<std::vector<T>> {
   static std::vector<T> of(const PythonValue& v) { return list_of<T>(v); }
 };
+template <class T, size_t N>
+struct AsParameter<std::array<T, N>> {
+  static std::array<T, N> of(const PythonValue& v) {
+    const std::vector<T> all = list_of<T>(v);
+    if (all.size() != N) refuse_argument(v, "as many as its std::array has");
+    std::array<T, N> made;
+    std::copy(all.begin(), all.end(), made.begin());
+    return made;
+  }
+};
+template <class... T>
+struct AsParameter<std::tuple<T...>> {
+  static std::tuple<T...> of(const PythonValue& v) {
+    const PythonValue::List& all = elements_of(v);
+    if (all.size() != sizeof...(T)) refuse_argument(v, "as many as its std::tuple has");
+    return [&]<size_t... I>(std::index_sequence<I...>) {
+      return std::tuple<T...>{AsParameter<std::remove_cvref_t<T>>::of(all[I])...};
+    }
+    (std::index_sequence_for<T...>{});
+  }
+};
 template <>
 struct AsParameter<Sizes> {
   static Sizes of(const PythonValue& v) { return list_of<int64_t>(v); }
@@ -132,6 +155,14 @@ struct PythonCall<F> {
     }
   }
 };
+// py::overload_cast: the one of several functions whose parameters are these.
+template <class... P>
+struct Overload {
+  template <class R>
+  constexpr auto operator()(R (*f)(P...)) const {
+    return f;
+  }
+};
 template <auto F>
 PythonFunction python_function(const char* name, const char* names) {
   return {name, names, PythonCall<F>::parameters, &PythonCall<F>::call};
@@ -147,6 +178,7 @@ struct PythonOperations {
   void (*fill)(Tensor&, double);
   Tensor (*pad)(const Tensor&, const Sizes&, double);
   Tensor (*convert)(const Tensor&, ScalarType);
+  Tensor (*clamp)(const Tensor&, double low, double high);
   Tensor (*matmul)(const Tensor&, const Tensor&);  // null: the file names none, and its device code has no kernel of it
   // Where tensors are that are made without a device: a module and what it holds is moved to the GPU behind __init__().
   DeviceType made_on = kCUDA;

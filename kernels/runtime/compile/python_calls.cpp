@@ -1,0 +1,80 @@
+// Functions that call what they are given, and make what can be called (python_walk.h).
+#include <algorithm>
+
+#include "kernels/runtime/compile/python_walk.h"
+
+namespace convscope::host {
+
+std::optional<PythonValue> PythonWalk::calling_function(const std::string& name, const PythonArguments& a) {
+  auto with = [&](const Value& f, Value::List given) { return called(f, {std::move(given), {}}); };
+  const Value* key = a.find("key", 99);
+  if (name == "map" && a.by_place.size() > 1 && a.by_name.empty()) {
+    const auto zipped = walking_function("zip", {{a.by_place.begin() + 1, a.by_place.end()}, {}});
+    Value::List all;
+    for (const Value& given : *list_in(*zipped)) all.push_back(with(a.by_place[0], *list_in(given)));
+    return python_list(std::move(all));
+  }
+  if (name == "filter" && a.by_place.size() == 2) {
+    Value::List all;
+    for (const Value& one : elements_walked(a.by_place[1]))
+      if (truth_of(is_none(a.by_place[0]) ? one : with(a.by_place[0], {one}))) all.push_back(one);
+    return python_list(std::move(all));
+  }
+  if (name == "functools.reduce" && a.by_place.size() > 1) {
+    Value::List all = elements_walked(a.by_place[1]);
+    if (a.by_place.size() > 2) all.insert(all.begin(), a.by_place[2]);
+    if (all.empty()) throw NotFollowed{};
+    Value sum = all.front();
+    for (size_t i = 1; i < all.size(); i++) sum = with(a.by_place[0], {sum, all[i]});
+    return sum;
+  }
+  if (key && !is_none(*key) && (name == "sorted" || name == "min" || name == "max")) {
+    Value::List all = a.by_place.size() == 1 ? elements_walked(a.by_place[0]) : a.by_place;
+    const auto reverse = a.by_name.find("reverse");
+    const bool falls = name == "max" || (reverse != a.by_name.end() && truth_of(reverse->second));
+    std::vector<std::pair<Value, Value>> keyed;
+    for (const Value& one : all) keyed.emplace_back(with(*key, {one}), one);
+    std::stable_sort(keyed.begin(), keyed.end(), [&](const auto& x, const auto& y) {
+      return falls ? python_comparison("<", y.first, x.first) : python_comparison("<", x.first, y.first);
+    });
+    if (name != "sorted" && keyed.empty()) throw NotFollowed{};
+    if (name != "sorted") return keyed.front().second;
+    for (size_t i = 0; i < all.size(); i++) all[i] = keyed[i].second;
+    return python_list(std::move(all));
+  }
+  if (name == "functools.partial" && !a.by_place.empty()) {
+    auto made = std::make_shared<Object>();
+    made->kind = Object::partial, made->attributes["func"] = a.by_place.front();
+    made->elements = std::make_shared<Value::List>(a.by_place.begin() + 1, a.by_place.end());
+    for (const auto& [known_as, v] : a.by_name) made->entries.emplace_back(Value{known_as}, v);
+    return Value{made};
+  }
+  if (name == "torch.nn.Sequential" || name == "torch.nn.Identity") {
+    auto made = std::make_shared<Object>();
+    made->kind = Object::sequence, made->elements = std::make_shared<Value::List>();
+    if (name == "torch.nn.Identity") return Value{made};
+    const auto names = a.by_place.size() == 1 ? names_in(a.by_place.front()) : nullptr;
+    if (!a.by_name.empty()) throw NotFollowed{};
+    for (size_t i = 0; names && i < names->entries.size(); i++) {
+      const auto& [known_as, v] = names->entries[i];
+      made->attributes[string_of(known_as)] = v, made->elements->push_back(v);
+    }
+    if (!names) *made->elements = a.by_place;
+    return Value{made};
+  }
+  if (name == "types.SimpleNamespace" && a.by_place.empty()) {
+    auto made = std::make_shared<Object>();
+    made->kind = Object::instance, made->attributes = a.by_name;
+    return Value{made};
+  }
+  if (name == "collections.namedtuple" || name == "typing.NamedTuple") return named_tuple_type(a);
+  constexpr std::string_view of_records = "dataclasses.";
+  if (name.starts_with(of_records) && !a.by_place.empty() && object_in(a.by_place.front())) {
+    PythonArguments rest = a;
+    rest.by_place.erase(rest.by_place.begin());
+    return record_method(object_in(a.by_place.front()), name.substr(of_records.size()), rest);
+  }
+  return {};
+}
+
+}  // namespace convscope::host

@@ -1,0 +1,115 @@
+// Python files that are put together in more ways than one: sources with numbers in them, what two compilers are given,
+// functions of one name, values that PyTorch limits.
+#include <gtest/gtest.h>
+
+#include "tests/app/cli/outside.h"
+
+namespace convscope {
+namespace {
+
+using test::operator+;
+using test::holds;
+using test::little;
+using test::OutsideCli;
+using test::Words;
+
+constexpr const char* in_many_ways = R"py(import math
+from functools import partial
+import torch, torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+THREADS = 32
+BLOCK = THREADS * 4
+cpp = '''
+static inline int64_t out_len(int64_t L, int64_t s, int64_t p, int64_t d, int64_t K) {
+  return (L - 1) * s - 2 * p + d * (K - 1) + 1;
+}
+struct Numbers { int64_t s, p, d; };
+void fill(torch::Tensor x, torch::Tensor w, torch::Tensor y, std::tuple<int64_t, int64_t, int64_t> how);
+torch::Tensor conv(torch::Tensor x, torch::Tensor w, std::tuple<int64_t, int64_t, int64_t> how) {
+  const auto [s, p, d] = how;
+  auto y = torch::empty({x.size(0), w.size(1), out_len(x.size(2), s, p, d, w.size(2))}, x.options());
+  fill(x, w, y, how);
+  return y;
+}
+'''
+cuda = f'''
+#include <torch/extension.h>
+static inline int64_t out_len(int64_t L, int64_t s, int64_t p, int64_t d, int64_t K) {{
+  return (L - 1) * s - 2 * p + d * (K - 1) + 1;
+}}
+struct Numbers {{ int64_t s, p, d; }};
+#define HALF {BLOCK // 2}
+__global__ void up(const float* x, const float* w, float* y, int N, int Cin, int Cout, int K, int L, int Lout, Numbers c) {{
+  const int id = blockIdx.x * (2 * HALF) + threadIdx.x;
+  if (id >= N * Cout * Lout) return;
+  const int j = id % Lout, co = id / Lout % Cout, n = id / Lout / Cout;
+  float sum = 0;
+  for (int k = 0; k < K; k++) {{
+    const int t = j + c.p - k * c.d;
+    if (t < 0 || t % c.s || t / c.s >= L) continue;
+    for (int ci = 0; ci < Cin; ci++) sum += x[(n * Cin + ci) * L + t / c.s] * w[(ci * Cout + co) * K + k];
+  }}
+  y[id] = sum;
+}}
+void fill(torch::Tensor x, torch::Tensor w, torch::Tensor y) {{ y.zero_(); }}
+void fill(torch::Tensor x, torch::Tensor w, torch::Tensor y, std::tuple<int64_t, int64_t, int64_t> how) {{
+  const auto [s, p, d] = how;
+  up<<<(y.numel() + {BLOCK} - 1) / {BLOCK}, {BLOCK}>>>(x.data_ptr<float>(), w.data_ptr<float>(), y.data_ptr<float>(),
+    x.size(0), x.size(1), w.size(1), w.size(2), x.size(2), out_len(x.size(2), s, p, d, w.size(2)), Numbers{{s, p, d}});
+}}
+'''
+ext = load_inline(name='e', cpp_sources=cpp, cuda_sources=cuda, functions=['conv', 'fill'])
+
+class ModelNew(nn.Module):
+    LIMIT = 1e30
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, bias=False):
+        super().__init__()
+        self.c = nn.ConvTranspose1d(in_channels, out_channels, kernel_size, stride, padding, dilation=dilation, bias=bias)
+        self.how = (stride, padding, dilation)
+
+    def forward(self, x):
+        conv = partial(ext.conv, w=self.c.weight) if False else ext.conv
+        y = conv(x.contiguous(), self.c.weight, self.how)
+        return y.clamp(max=self.LIMIT) if self.c.bias is None else torch.clamp(y, -self.LIMIT) + self.c.bias[None, :, None]
+)py";
+
+class PythonMoreCli : public OutsideCli {
+ protected:
+  std::string said_of(const std::string& name, const Words& more) {
+    const auto r = run(more + Words{name});
+    return r.out + r.err;
+  }
+};
+
+TEST_F(PythonMoreCli, WhatIsPutTogetherInManyWaysIsRight) {
+  const Words check = {"check", "--cases", "20"};
+  std::string said = said_of(file("ways.py", in_many_ways), check);
+  EXPECT_TRUE(holds(said, "✓ right on all 20 problems")) << said;
+  // The same with one thing other than it is.
+  said = said_of(changed_text(in_many_ways, "LIMIT = 1e30", "LIMIT = 0.125", "limit.py"), check);
+  EXPECT_TRUE(holds(said, "✗ wrong on problem")) << said;
+  said = said_of(changed_text(in_many_ways, "BLOCK // 2", "BLOCK // 4", "half.py"), check);
+  EXPECT_TRUE(holds(said, "✗ wrong on problem")) << said;
+}
+
+TEST_F(PythonMoreCli, WhatIsNotKnownOrNotEqualIsRefused) {
+  const Words run_it = Words{"run"} + little;
+  // What a compiler is given may be there twice only if it is the same.
+  std::string said = said_of(
+      changed_text(in_many_ways, "  return (L - 1) * s - 2 * p + d", "  return (L - 1) * s - p - p + d", "a.py"),
+      run_it);
+  EXPECT_TRUE(holds(said, "a.py:22:23: error: redefinition of")) << said;
+  // Nor is a function twice in one.
+  said = said_of(changed_text(in_many_ways, "struct Numbers {{ int64_t s, p, d; }};",
+                              "struct Numbers {{ int64_t s, p, d; }};\nstruct Numbers {{ int64_t s, p, d; }};", "b.py"),
+                 run_it);
+  EXPECT_TRUE(holds(said, "b.py:26:8: error: redefinition of")) << said;
+  said = said_of(changed_text(in_many_ways, "{BLOCK // 2}", "{BLOCK // math.prod([2])}", "c.py"), run_it);
+  EXPECT_TRUE(holds(said,
+                    "has {BLOCK // math.prod([2])} in its CUDA source, a string that is formatted: its value is "
+                    "not known here. Let it be a number"))
+      << said;
+}
+
+}  // namespace
+}  // namespace convscope

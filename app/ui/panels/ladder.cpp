@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "app/model/floor.h"
 #include "app/ui/panel.h"
 #include "app/ui/widgets.h"
 #include "kernels/base/text.h"
@@ -112,6 +113,13 @@ void dot(ImDrawList* draw, const Theme& t, ImVec2 at, const LadderRow& r, bool c
 float row_height(const Theme& t) { return t.em * 1.4f; }
 
 // What the marks mean, of those that are there; behind the buttons where there is room.
+// Beside a time that has the packing of weights in it; as wide where it has not, so that digits stand in columns.
+constexpr const char* packing_mark = "+p";
+constexpr const char* packing_words = "+p: packing of weights included";
+bool any_packs(const Ladder& l) {
+  return std::any_of(l.rows.begin(), l.rows.end(), [](const LadderRow& r) { return r.packs == true; });
+}
+
 void legend(const Theme& t, const Ladder& l, bool one_line) {
   struct Entry {
     const char* text;
@@ -151,10 +159,20 @@ void legend(const Theme& t, const Ladder& l, bool one_line) {
     ImGui::AlignTextToFramePadding();
     ImGui::TextDisabled("%s", e.text);
   }
+  if (any_packs(l)) {
+    ImGui::SameLine(0, t.em);
+    if (ImGui::GetContentRegionAvail().x < ImGui::CalcTextSize(packing_words).x) {
+      ImGui::NewLine();
+      if (one_line) return;
+    }
+    ImGui::AlignTextToFramePadding();
+    ImGui::TextColored(t.dim, "%s", packing_words);
+  }
 }
 
 struct Columns {
   float names = 0, ms = 0, times = 0;  // widths
+  float mark = 0;                      // of packing_mark; 0: no time has it
   float figures(const Theme& t) const { return ms + times + t.em * 2; }
 };
 
@@ -175,6 +193,7 @@ Columns columns_of(const Theme& t, const Ladder& l) {
     c.ms = std::max(c.ms, code_width(t, ms_text(r.ms))), c.times = std::max(c.times, code_width(t, times_floor(l, r)));
   }
   c.names += t.em * 2.6f;
+  if (any_packs(l)) c.mark = code_width(t, packing_mark) + t.em * 0.2f, c.ms += c.mark;
   return c;
 }
 
@@ -243,7 +262,9 @@ void draw_row(Frame& f, const Ladder& l, const LadderRow& r, const Axis& axis, c
   const std::string times = times_floor(l, r), ms = ms_text(r.ms);
   const float right = at.x + width - t.em * 0.4f;
   code(draw, t, {right - code_width(t, times), text_y}, t.dim, times);
-  code(draw, t, {right - columns.times - t.em * 0.8f - code_width(t, ms), text_y}, ink, ms);
+  const float ms_right = right - columns.times - t.em * 0.8f - columns.mark;
+  code(draw, t, {ms_right - code_width(t, ms), text_y}, ink, ms);
+  if (r.packs == true) code(draw, t, {ms_right + t.em * 0.2f, text_y}, t.dim, packing_mark);
 }
 
 // The axis' lines through the rows, and its names in the window above, where they stay when the rows are scrolled.
@@ -286,7 +307,7 @@ void name_figures(const Theme& t, const Ladder& l, const Columns& columns, ImDra
     if (right - wide > free_from) names->AddText({right - wide, header}, packed(t.dim), text);
   };
   if (l.floor_ms) put("× floor");
-  right -= std::max(columns.times, ImGui::CalcTextSize("× floor").x) + t.em * 0.8f;
+  right -= std::max(columns.times, ImGui::CalcTextSize("× floor").x) + t.em * 0.8f + columns.mark;
   put("time");
 }
 
@@ -398,9 +419,7 @@ void draw_ladder(Frame& f) {
   }
   if (l.floor_ms && !low) {
     dim_text(t, floor);
-    explain_item(t, {"Least time of this problem: each byte of x, w, b and y moved once, or its multiply-adds by the "
-                     "arithmetic that is allowed, whichever takes longer.",
-                     "max(least bytes / bandwidth, operations / peak)", "computed"});
+    explain_item(t, {floor_rule, floor_formula, "computed"});
   }
   if (ImGui::RadioButton("by rung", !by_time)) by_time = false;
   tooltip(t, "Specimens, rungs from the plainest to the fastest, references");

@@ -56,6 +56,33 @@ std::string from_words(const LadderRow& r) {
   return "";
 }
 
+// What stands beside a time that has the packing of weights in it, and beside one of before that was recorded; "": it
+// has not.
+const char* packing_mark(const LadderRow& r) {
+  if (r.packs == true) return "+p";
+  return r.from == From::recorded && !r.packs && r.kind != "reference" ? "+p?" : "";
+}
+constexpr const char* packing_about =
+    "Times are of a whole call. +p: it packs weights as well, which inference does once; without that it is shorter, "
+    "as "
+    "the panels Timing and Compare have it. +p?: recorded before packing was timed apart: in it where the kernel "
+    "packs.";
+struct PackingMarks {
+  bool packs = false, unknown = false;
+  std::string words() const {
+    return std::string(packs ? "+p packing included" : "") + (packs && unknown ? ", " : "") +
+           (unknown ? "+p? where it packs" : "");
+  }
+};
+PackingMarks packing_marks(const Ladder& l) {
+  PackingMarks m;
+  for (const auto& r : l.rows) {
+    const std::string_view mark = packing_mark(r);
+    m.packs |= mark == "+p", m.unknown |= mark == "+p?";
+  }
+  return m;
+}
+
 void about_row(const Theme& t, const Ladder& l, const LadderRow& r) {
   if (!ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip | ImGuiHoveredFlags_AllowWhenDisabled) ||
       !ImGui::BeginTooltip())
@@ -69,6 +96,7 @@ void about_row(const Theme& t, const Ladder& l, const LadderRow& r) {
     std::string s = fmt::format("{} hot, {}", ms_text(r.ms), from_words(r));
     if (r.from == From::predicted) s = fmt::format("{}, {}", ms_text(r.ms), from_words(r));
     if (r.packs == true) s += ", packing included";
+    if (packing_mark(r) == std::string_view("+p?")) s += ", packing included where it packs";
     if (r.from == From::predicted) s += ", weights packed before";
     ImGui::TextUnformatted(s.c_str());
     if (l.floor_ms && !r.looser)
@@ -113,13 +141,6 @@ void dot(ImDrawList* draw, const Theme& t, ImVec2 at, const LadderRow& r, bool c
 float row_height(const Theme& t) { return t.em * 1.4f; }
 
 // What the marks mean, of those that are there; behind the buttons where there is room.
-// Beside a time that has the packing of weights in it; as wide where it has not, so that digits stand in columns.
-constexpr const char* packing_mark = "+p";
-constexpr const char* packing_words = "+p: packing of weights included";
-bool any_packs(const Ladder& l) {
-  return std::any_of(l.rows.begin(), l.rows.end(), [](const LadderRow& r) { return r.packs == true; });
-}
-
 void legend(const Theme& t, const Ladder& l, bool one_line) {
   struct Entry {
     const char* text;
@@ -159,14 +180,15 @@ void legend(const Theme& t, const Ladder& l, bool one_line) {
     ImGui::AlignTextToFramePadding();
     ImGui::TextDisabled("%s", e.text);
   }
-  if (any_packs(l)) {
+  if (const std::string words = packing_marks(l).words(); !words.empty()) {
     ImGui::SameLine(0, t.em);
-    if (ImGui::GetContentRegionAvail().x < ImGui::CalcTextSize(packing_words).x) {
+    if (ImGui::GetContentRegionAvail().x < ImGui::CalcTextSize(words.c_str()).x) {
       ImGui::NewLine();
       if (one_line) return;
     }
     ImGui::AlignTextToFramePadding();
-    ImGui::TextColored(t.dim, "%s", packing_words);
+    ImGui::TextColored(t.dim, "%s", words.c_str());
+    tooltip(t, packing_about);
   }
 }
 
@@ -193,7 +215,9 @@ Columns columns_of(const Theme& t, const Ladder& l) {
     c.ms = std::max(c.ms, code_width(t, ms_text(r.ms))), c.times = std::max(c.times, code_width(t, times_floor(l, r)));
   }
   c.names += t.em * 2.6f;
-  if (any_packs(l)) c.mark = code_width(t, packing_mark) + t.em * 0.2f, c.ms += c.mark;
+  for (const auto& r : l.rows)
+    if (const char* mark = packing_mark(r); *mark) c.mark = std::max(c.mark, code_width(t, mark) + t.em * 0.2f);
+  c.ms += c.mark;
   return c;
 }
 
@@ -264,7 +288,7 @@ void draw_row(Frame& f, const Ladder& l, const LadderRow& r, const Axis& axis, c
   code(draw, t, {right - code_width(t, times), text_y}, t.dim, times);
   const float ms_right = right - columns.times - t.em * 0.8f - columns.mark;
   code(draw, t, {ms_right - code_width(t, ms), text_y}, ink, ms);
-  if (r.packs == true) code(draw, t, {ms_right + t.em * 0.2f, text_y}, t.dim, packing_mark);
+  code(draw, t, {ms_right + t.em * 0.2f, text_y}, t.dim, packing_mark(r));
 }
 
 // The axis' lines through the rows, and its names in the window above, where they stay when the rows are scrolled.

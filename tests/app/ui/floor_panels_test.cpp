@@ -4,6 +4,7 @@
 
 #include "app/model/floor.h"
 #include "app/model/ladder.h"
+#include "app/ui/panels/map_classes.h"
 #include "tests/app/ui/screen.h"
 #include "tests/support.h"
 
@@ -45,7 +46,7 @@ TEST_F(RecordedLayer, HasOneFloorInEveryPanel) {
 
 TEST_F(RecordedLayer, SaysAtEachTimeWhetherPackingIsInIt) {
   show("hopper_tf32", Accuracy::tf32);
-  expect("Ladder", {"+p: packing of weights included"});
+  expect("Ladder", {"+p packing included, +p? where it packs"});
   expect("Compare", {"hot, weights packed before, FASTER", "cold, weights packed before, FASTER",
                      "with packing in every call, FASTER"});
 }
@@ -57,6 +58,40 @@ TEST_F(RecordedLayer, SaysOnceWhereItIsFrom) {
   const size_t first = text.find("recorded: NVIDIA H200"), second = text.find("recorded: NVIDIA H200", first + 1);
   EXPECT_NE(first, std::string::npos);
   EXPECT_EQ(second, std::string::npos) << text;
+}
+
+// On a bright value a tint is hardly seen: the classes stand at the edge of a map in the colours of the legend.
+TEST(ClassesOfAMap, HaveTheColoursOfTheLegend) {
+  Document d = test::quick_document(20, "direct");
+  d.problem.stride = 2, d.problem.kernel_size = 4;
+  test::AppOnScreen a("", d);
+  ASSERT_TRUE(a.screen.settle(*a));
+  a->show_only("Maps");
+  a.screen.frames(*a, 4);
+  auto in_colour = [&](int64_t j) {
+    int n = 0;
+    for (const ImDrawList* list : ImGui::GetDrawData()->CmdLists)
+      for (const ImDrawVert& v : list->VtxBuffer) n += v.col == packed(class_tint(a->document().problem, j));
+    return n;
+  };
+  EXPECT_EQ(in_colour(4) + in_colour(5), 0);
+  a.screen.press(*a, ImGuiKey_C);
+  a.screen.frames(*a, 4);
+  EXPECT_GT(in_colour(4), 0);
+  EXPECT_GT(in_colour(5), 0);
+}
+
+// What the emulator cannot count stands in a line and not in a row each.
+TEST(CountersOfTheEmulator, NameWhatOnlyAGpuCounts) {
+  test::AppOnScreen a("", test::quick_document(64, "direct"));
+  ASSERT_TRUE(a.screen.settle(*a));
+  a->apply(RunAction{"profile"});
+  ASSERT_TRUE(a.screen.until(
+      *a, [&] { return a->bench().profile() && !a->bench().profiling(); }, 60));
+  const std::string text = a.said("Counters");
+  EXPECT_TRUE(test::holds(text, "Kernel time · Memory busy · ")) << text;
+  EXPECT_TRUE(test::holds(text, "Useful arithmetic: only a GPU counts it")) << text;
+  EXPECT_FALSE(test::holds(text, "| –")) << text;
 }
 
 // A panel of the usual width is the text's; instructions come when they are asked for, or where there is room for both.

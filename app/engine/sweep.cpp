@@ -203,6 +203,17 @@ void Sweep::take_times(SweepPoint& p, const json& answer) {
   }
 }
 
+void Sweep::put_floor(SweepPoint& p) const {
+  if (!floor_rule_ || !p.floor_ms) return;
+  if (auto floor = floor_rule_(p.problem, on_gpu_ ? device_ : target_))
+    p.floor_ms = floor->ms, p.floor_words = floor->words;
+}
+
+void Sweep::floors_by(FloorRule rule) {
+  floor_rule_ = std::move(rule);
+  for (auto& p : points_) put_floor(p);
+}
+
 void Sweep::took(const json& result) {
   switch (phase_) {
     case Phase::references: {
@@ -214,14 +225,15 @@ void Sweep::took(const json& result) {
       break;
     }
     case Phase::predict:
-      take_choice(points_[point_++], result);
+      take_choice(points_[point_], result);
+      put_floor(points_[point_++]);
       break;
     case Phase::run: {
       SweepPoint& p = points_[point_];
       if (entry_ < p.entries.size())
         take_verdict(p.entries[entry_++], result);
       else
-        take_times(p, result), point_++, entry_ = 0;
+        take_times(p, result), put_floor(p), point_++, entry_ = 0;
       break;
     }
     case Phase::over:

@@ -6,6 +6,7 @@
 // times, samples of all kernels at a value taken in turn (nvbench calls such a parameter an axis,
 // https://github.com/NVIDIA/nvbench).
 #pragma once
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -77,6 +78,15 @@ class Sweep {
   void took(const nlohmann::json& result);
   bool failed(const std::string& code, const std::string& message);
 
+  // The floors of those who know more of a GPU (its driver's name) than the answers do, which have the data sheet's of
+  // one that is not here: of all points, and of those that come. Where it gives nothing, the answer's stays.
+  struct Floored {
+    double ms;
+    std::string words;  // "by bytes of NVIDIA H200, recorded …"
+  };
+  using FloorRule = std::function<std::optional<Floored>(const ConvProblem&, const std::string& gpu)>;
+  void floors_by(FloorRule rule);
+
   const SweepSpec& spec() const { return spec_; }
   const std::vector<SweepPoint>& points() const { return points_; }
   bool over() const { return phase_ == Phase::over; }
@@ -101,10 +111,12 @@ class Sweep {
   void take_verdict(SweepEntry& e, const nlohmann::json& answer);
   void take_times(SweepPoint& p, const nlohmann::json& answer);
   void give_up_on(const std::string& kernel);
+  void put_floor(SweepPoint& p) const;
 
   SweepSpec spec_;
   std::vector<SweepPoint> points_;
   std::string device_, target_;
+  FloorRule floor_rule_;
   bool on_gpu_ = false, measured_alone_ = false;  // what was predicted has been put away
   Phase phase_ = Phase::references;
   size_t point_ = 0, entry_ = 0;  // in Phase::run: entry_ == entries.size() is the point's times

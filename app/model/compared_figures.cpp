@@ -64,7 +64,8 @@ std::optional<FigureVerdict> verdict_of(const ComparedTime& t) {
 // Both sides of a comparison, and the rows that are made of them.
 class Figures {
  public:
-  Figures(const KernelComparison& c, const Profile* p, const Profile* q) : c_(c), p_(p), q_(q) {
+  Figures(const KernelComparison& c, const Profile* p, const Profile* q, const std::optional<HeldFloor>& floor)
+      : c_(c), p_(p), q_(q), floor_(floor) {
     if (p) counted_a_ = counters_of(*p);
     if (q) counted_b_ = counters_of(*q);
     by_bytes_ = p && q && p->floor_from == "bytes" && q->floor_from == "bytes";
@@ -147,6 +148,38 @@ class Figures {
         Better::neither, 0);
   }
 
+  void floors(const std::string& over, const Sides& timed) {
+    const auto &x = c_.first, &y = c_.second;
+    Value floor_a = x.floor_ms, floor_b = y.floor_ms, times_a = x.times_floor, times_b = y.times_floor;
+    Sides from{"computed", "computed", x.reason, y.reason}, of = timed;
+    const char* about = "The least time that bytes and the arithmetic of each allow.";
+    if (floor_) {
+      about = "The least time that bytes and the arithmetic that is asked for allow, whichever kernel it is.";
+      const std::string loose = "it computes less accurately than what is asked for: the floor is not its own";
+      auto over_floor = [&](const ComparedKernel& k) {
+        return k.hot.median_ms && floor_->ms > 0 ? Value(*k.hot.median_ms / floor_->ms) : Value();
+      };
+      floor_a = floor_b = floor_->ms;
+      times_a = over_floor(x), times_b = over_floor(y);
+      if (floor_->loose_a) floor_a.reset(), times_a.reset(), from.reason_a = of.reason_a = loose;
+      if (floor_->loose_b) floor_b.reset(), times_b.reset(), from.reason_b = of.reason_b = loose;
+    }
+    const std::string rates = floor_                    ? floor_->words
+                              : c_.floor_source.empty() ? ""
+                                                        : "by the rates of " + c_.floor_source;
+    if (!rates.empty()) from.source_a = from.source_b = "computed, " + rates;
+    add(row(FigureGroup::time, "Floor", "ms", floor_a, floor_b, about, from), Better::neither, 0);
+    ComparedFigure times =
+        row(FigureGroup::time, over, "1", times_a, times_b,
+            floor_ ? "Hot median over the floor." : "Hot median over the floor of its own arithmetic.", of);
+    // Over one and the same floor it is the times that are compared, and they have a verdict.
+    const double noise = (x.hot.noise_pct.value_or(0) + y.hot.noise_pct.value_or(0)) / 100;
+    if (floor_a && floor_a == floor_b)
+      add(std::move(times), x.hot);
+    else
+      add(std::move(times), Better::lower, noise);
+  }
+
   void times() {
     const auto &x = c_.first, &y = c_.second;
     const Sides timed{c_.source, c_.source, x.reason, y.reason};
@@ -186,21 +219,7 @@ class Figures {
         Better::neither, 0);
     auto plain = [&](const std::string& title, const char* unit, Value a, Value b, const char* about, Better better,
                      double spread) { add(row(FigureGroup::time, title, unit, a, b, about, timed), better, spread); };
-    // Of emulated time a floor would mean nothing.
-    if (c_.source != "emulated") {
-      const std::string of = "computed" + (c_.floor_source.empty() ? "" : ", by the rates of " + c_.floor_source);
-      add(row(FigureGroup::time, "Floor", "ms", x.floor_ms, y.floor_ms,
-              "The least time that bytes and the arithmetic of each allow.", {of, of, x.reason, y.reason}),
-          Better::neither, 0);
-    }
-    ComparedFigure over = row(FigureGroup::time, whole("× floor"), "1", x.times_floor, y.times_floor,
-                              "Hot median over the floor of its own arithmetic.", timed);
-    // Over one and the same floor it is the times that are compared, and they have a verdict.
-    const double noise = (x.hot.noise_pct.value_or(0) + y.hot.noise_pct.value_or(0)) / 100;
-    if (x.floor_ms && x.floor_ms == y.floor_ms)
-      add(std::move(over), x.hot);
-    else
-      add(std::move(over), Better::lower, noise);
+    if (c_.source != "emulated") floors(whole("× floor"), timed);  // of emulated time a floor would mean nothing
     constexpr const char* about_noise = "Half of all samples lie within this of the median.";
     plain(whole("Noise, hot"), "%", x.hot.noise_pct, y.hot.noise_pct, about_noise, Better::neither, 0);
     plain(whole("Noise, cold"), "%", x.cold.noise_pct, y.cold.noise_pct, about_noise, Better::neither, 0);
@@ -392,6 +411,7 @@ class Figures {
 
   const KernelComparison& c_;
   const Profile *p_, *q_;
+  const std::optional<HeldFloor>& floor_;
   bool by_bytes_ = false, emulated_ = false;
   Counters counted_a_, counted_b_;
   std::vector<ComparedFigure> rows_;
@@ -399,8 +419,9 @@ class Figures {
 
 }  // namespace
 
-std::vector<ComparedFigure> compared_figures(const KernelComparison& c, const Profile* a, const Profile* b) {
-  return Figures(c, a, b).all();
+std::vector<ComparedFigure> compared_figures(const KernelComparison& c, const Profile* a, const Profile* b,
+                                             const std::optional<HeldFloor>& floor) {
+  return Figures(c, a, b, floor).all();
 }
 
 }  // namespace convscope

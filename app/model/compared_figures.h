@@ -30,9 +30,18 @@ struct ComparedFigure {
   std::optional<double> ratio() const;       // a / b; none when b is 0
 };
 
+// The floor that both are held against, as every panel has it: that of their problem, not of the arithmetic of each.
+// loose_a, loose_b: it computes less accurately than what is asked for, and may be below.
+struct HeldFloor {
+  double ms = 0;
+  std::string words;  // "by bytes of NVIDIA H200, datasheet"
+  bool loose_a = false, loose_b = false;
+};
+
 // Every figure of both: the comparison's times and what the profiles hold (null: there is none yet). By group in the
 // order of FigureGroup.
-std::vector<ComparedFigure> compared_figures(const KernelComparison& c, const Profile* a, const Profile* b);
+std::vector<ComparedFigure> compared_figures(const KernelComparison& c, const Profile* a, const Profile* b,
+                                             const std::optional<HeldFloor>& floor = {});
 
 // The same where that has no room: "2.72 G" for a count of 2,724,040,448. "" where there is no shorter form.
 std::string short_words(const std::optional<double>& v, const std::string& unit);

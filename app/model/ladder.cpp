@@ -4,44 +4,28 @@
 #include <cmath>
 #include <fmt/format.h>
 
+#include "app/model/floor.h"
 #include "app/model/kernel_times.h"
-#include "app/model/roof.h"
 #include "app/model/workbench.h"
 #include "kernels/base/text.h"
-#include "kernels/problem/counts.h"
 
 namespace convscope {
 namespace {
 
 using From = LadderRow::From;
 
-// The ceilings that the times stand under, whichever kernel is chosen: the highest that were recorded with them
-// (nothing is below a floor), those of the last profile on this GPU, those of a data sheet.
+// The ceilings that the times stand under, whichever kernel is chosen.
 Roof roof_under(const Ladder& l, const Workbench& bench, const Document& d, const PredictedTimes* predicted) {
-  if (l.recorded) {
-    const Profile* best = nullptr;
-    for (const auto& k : bench.kernels()) {
-      Document own = d;
-      own.kernel = k.name;
-      const Profile* p = bench.recorded().profile(bench.recorded().nearest(own));
-      if (p && p->ceilings.memory_gbs > (best ? best->ceilings.memory_gbs : 0)) best = p;
-    }
-    if (best) return roof_of(best->ceilings, d);
-    return datasheet_roof(bench.recorded().source(), d);
-  }
-  if (!bench.ran_on(d)) return datasheet_roof(predicted ? predicted->gpu : "", d);
-  if (const Profile* p = bench.profile(); p && p->device_name == bench.ran_device() && p->ceilings.memory_gbs > 0)
-    return roof_of(p->ceilings, d);
-  return datasheet_roof(bench.ran_device(), d);
+  const std::string& recorded_on = bench.recorded().source();
+  const std::string gpu = l.recorded        ? recorded_on.substr(0, recorded_on.find(','))
+                          : bench.ran_on(d) ? bench.ran_device()
+                          : predicted       ? predicted->gpu
+                                            : "";
+  return known_roof(bench, d, gpu, l.recorded);
 }
 
 void put_floor(Ladder& l, const Roof& roof, const Document& d) {
-  if (!roof.known() || !(roof.peak() > 0)) return;
-  const double by_bytes = static_cast<double>(least_bytes(d.problem)) / (roof.memory_gbs * 1e6),
-               by_operations = flops(d.problem) / (roof.peak() * 1e6);
-  l.floor_ms = std::max(by_bytes, by_operations);
-  l.floor_words =
-      fmt::format("by {} of {}, {}", by_bytes >= by_operations ? "bytes" : "operations", roof.gpu, roof.source);
+  if (const auto floor = floor_under(roof, d.problem)) l.floor_ms = floor->ms, l.floor_words = floor->words;
 }
 
 void put_references(Ladder& l, const Workbench& bench, const Document& d) {

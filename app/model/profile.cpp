@@ -72,6 +72,15 @@ Counters counters_of(const Profile& p) {
   return of_kernels_alone(std::move(all), p.kernel_ms);
 }
 
+ProfileCeilings ceilings_from(const json& c) {
+  auto rate = [&](const char* field) { return number(c, field).value_or(0); };
+  ProfileCeilings out = {text(c, "gpu"),     text(c, "source"),   rate("memory_gbs"),
+                         rate("f32_gflops"), rate("tf32_gflops"), rate("f16_gflops"),
+                         rate("f64_gflops"), rate("l2_gbs"),      rate("shared_gbs")};
+  for (const auto& fact : part(c, "facts")) out.facts.push_back(text(fact, "name") + ": " + text(fact, "how"));
+  return out;
+}
+
 Profile profile_from(const json& j, const Document& asked, bool full) {
   static uint64_t serial = 0;
   Profile p;
@@ -135,11 +144,7 @@ Profile profile_from(const json& j, const Document& asked, bool full) {
   p.temperature_c = number(part(conditions, "temperature_c"), "median");
   p.power_w = number(part(conditions, "power_w"), "median");
   const json& roof = part(j, "roofline");
-  const json& c = part(roof, "ceilings");
-  auto rate = [&](const char* field) { return number(c, field).value_or(0); };
-  p.ceilings = {text(c, "gpu"),     text(c, "source"),  rate("memory_gbs"), rate("f32_gflops"), rate("tf32_gflops"),
-                rate("f16_gflops"), rate("f64_gflops"), rate("l2_gbs"),     rate("shared_gbs")};
-  for (const auto& fact : part(c, "facts")) p.ceilings.facts.push_back(text(fact, "name") + ": " + text(fact, "how"));
+  p.ceilings = ceilings_from(part(roof, "ceilings"));
   for (const auto& at : part(roof, "points"))
     p.points.push_back({text(at, "name"), number(at, "intensity").value_or(0), number(at, "gflops").value_or(0),
                         number(at, "fraction").value_or(0), text(at, "cache") == "cold"});

@@ -116,6 +116,7 @@ size_t main_launch(const Report& r, const Profile* p);
 // sets have a counter, the first of them.
 Counters counters_of(const Profile& p);
 
+ProfileCeilings ceilings_from(const nlohmann::json& j);
 // Errors: nlohmann::json::exception when a field has the wrong type.
 Profile profile_from(const nlohmann::json& j, const Document& asked, bool full);
 

@@ -116,7 +116,7 @@ void Recorded::open(std::shared_ptr<const Recording> recording) {
 void Recorded::close() {
   recording_ = nullptr;
   reports_.clear(), profiles_.clear(), comparisons_.clear(), points_.clear(), seen_.clear();
-  points_of_.reset();
+  points_of_.reset(), ceilings_.reset();
 }
 
 void Recorded::texts_changed() {
@@ -221,6 +221,21 @@ const std::vector<RecordedPoint>& Recorded::points(const Document& document) con
     points_.push_back(std::move(at));
   }
   return points_;
+}
+
+const ProfileCeilings* Recorded::ceilings() const {
+  using namespace json_fields;
+  if (!ceilings_ && recording_) {
+    const RecordedAnswer* best = nullptr;
+    auto of = [](const json& answer) -> const json& { return part(part(answer, "roofline"), "ceilings"); };
+    auto rate = [&](const RecordedAnswer& a) { return number(of(a.answer), "memory_gbs").value_or(0); };
+    for (const auto& a : recording_->answers)
+      if (a.type() == "profile" && text(part(a.answer, "device"), "kind") == "cuda" &&
+          rate(a) > (best ? rate(*best) : 0))
+        best = &a;
+    ceilings_ = best ? ceilings_from(of(shown_answer(*recording_, *best))) : ProfileCeilings{};
+  }
+  return ceilings_ && ceilings_->memory_gbs > 0 ? &*ceilings_ : nullptr;
 }
 
 bool Recorded::holds_kernel(const Document& document, const std::string& kernel) const {

@@ -46,6 +46,8 @@ class Recorded {
   const KernelComparison* comparison(const Document& document, const std::string& with) const;
   // All that was timed on this document's problem and inputs, at whatever accuracy.
   const std::vector<RecordedPoint>& points(const Document& document) const;
+  // Of its GPU: the highest that were measured with its profiles, since nothing is below a floor; null: none were.
+  const ProfileCeilings* ceilings() const;
   bool holds(const Document& document) const { return report(document) || profile(document); }
   // Kernels and references with something recorded on this document's problem and inputs, at whatever accuracy.
   bool holds_kernel(const Document& document, const std::string& kernel) const;
@@ -63,6 +65,7 @@ class Recorded {
   mutable std::map<std::pair<const RecordedAnswer*, std::string>, std::unique_ptr<KernelComparison>> comparisons_;
   mutable std::vector<RecordedPoint> points_;
   mutable std::optional<Document> points_of_;
+  mutable std::optional<ProfileCeilings> ceilings_;
   // The last document that was looked for: panels ask the same many times a frame.
   struct Seen {
     Document document;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fmt/format.h>
 
+#include "app/model/floor.h"
 #include "profiling/roofline/roofline.h"
 
 namespace convscope {
@@ -280,18 +281,16 @@ Roof datasheet_roof(const std::string& gpu, const Document& d) {
 }
 
 Roof roof_of(const Workbench& bench, const Document& d, const Report& r) {
-  const Profile* own = bench.profile_of(d);
-  if (const Profile* p = own ? own : bench.profile();
-      p && p->device_name == r.device_name && p->ceilings.memory_gbs > 0)
-    return roof_of(p->ceilings, d);
-  Roof roof = datasheet_roof(r.device_name, d);
+  const bool gpu = r.device_kind == "cuda";
+  Roof roof = gpu ? known_roof(bench, d, r.device_name, !r.recorded.empty()) : Roof();
   if (!roof.gpu.empty()) return roof;
+  if (const ProfileCeilings* c = gpu ? nullptr : bench.recorded().ceilings()) return roof_of(*c, d);
   if (const Ceilings* other = find_datasheet("H200")) {
     take_ceilings(roof, *other,
-                  r.device_kind == "emulator" ? "datasheet of another machine: this one has no GPU"
-                                              : "datasheet of another GPU: there is none here of " +
-                                                    (r.device_name.empty() ? "this one" : r.device_name) +
-                                                    ", whose own ceilings a profile (F6) measures",
+                  !gpu ? "datasheet of another machine: this one has no GPU"
+                       : "datasheet of another GPU: there is none here of " +
+                             (r.device_name.empty() ? "this one" : r.device_name) +
+                             ", whose own ceilings a profile (F6) measures",
                   d);
   }
   return roof;

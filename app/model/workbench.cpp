@@ -288,53 +288,6 @@ std::string Workbench::stale(const Report& shown, const Document& document) cons
 
 // ---- pictures -----------------------------------------------------------------------------------------------------
 
-void Workbench::want_tile(Map map, const TileWish& wish) {
-  auto i = static_cast<size_t>(map);
-  if (wish == tile_wishes_[i] || wish.width < 1 || wish.height < 1) return;
-  tile_wishes_[i] = wish;
-  json header = {{"type", "tile"},
-                 {"result", wish.key},
-                 {"quantity", quantity_names[static_cast<int>(wish.quantity)]},
-                 {"window", {wish.row0, wish.row1, wish.column0, wish.column1}},
-                 {"size", {wish.width, wish.height}}};
-  auto posted = Clock::now();
-  waiting_++;
-  Handlers h;
-  h.done = [this, i, wish, posted, asked_at = report_serial_](Answer a) {
-    std::shared_ptr<MapTile> t;
-    if (a.kind == Answer::Kind::result &&
-        a.payload.size() == static_cast<size_t>(wish.width) * static_cast<size_t>(wish.height) * sizeof(Cell)) {
-      t = std::make_shared<MapTile>();
-      t->key = wish.key, t->quantity = wish.quantity;
-      t->row0 = wish.row0, t->row1 = wish.row1, t->column0 = wish.column0, t->column1 = wish.column1;
-      t->width = wish.width, t->height = wish.height;
-      t->paint = wish.paint;
-      t->cells.resize(a.payload.size() / sizeof(Cell));
-      std::memcpy(t->cells.data(), a.payload.data(), a.payload.size());
-      if (wish.quantity == Quantity::reference) keep_flags_of_reference(t->cells);
-      t->pixels = paint_cells(t->cells, t->width, wish.paint);
-      t->latency_ms = ms_since(posted);
-    }
-    auto kind = a.kind;
-    bool gone = is_gone(a);
-    std::string message = a.message;
-    deliver([this, i, t, kind, gone, message, wish, asked_at] {
-      waiting_--;
-      if (kind == Answer::Kind::crashed || kind == Answer::Kind::hung) died(message);
-      if (!t) {
-        if (tile_wishes_[i] == wish)
-          refused(asked_at, gone, [this, i, wish] {
-            if (tile_wishes_[i] == wish) tile_wishes_[i] = {};
-          });
-        return;
-      }
-      t->serial = ++tile_serial_;
-      tiles_[i] = t;
-    });
-  };
-  client_->post_latest("tile" + std::to_string(i), header.dump(), {}, std::move(h));
-}
-
 namespace {
 
 std::shared_ptr<NumberBlock> block_from(const Answer& a, const std::string& key, const std::array<int64_t, 4>& window) {

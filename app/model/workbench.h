@@ -43,6 +43,17 @@ namespace convscope {
 class XrayAgain;
 struct CauseBeside;
 
+// What a tile shall show; two equal wishes need one request.
+struct TileWish {
+  std::string key;
+  Quantity quantity = Quantity::output;
+  double row0 = 0, row1 = 0, column0 = 0, column1 = 0;
+  int width = 0, height = 0;
+  Paint paint;
+  bool operator==(const TileWish&) const = default;
+  bool same_cells(const TileWish& other) const;  // whatever their colours
+};
+
 // A window of a result, cut into cells and painted.
 struct MapTile {
   std::string key;  // of the result
@@ -54,16 +65,7 @@ struct MapTile {
   std::vector<uint32_t> pixels;
   uint64_t serial = 0;    // a new one for each tile: textures are made anew when it changes
   double latency_ms = 0;  // from the wish to the picture
-};
-
-// What a tile shall show; two equal wishes need one request.
-struct TileWish {
-  std::string key;
-  Quantity quantity = Quantity::output;
-  double row0 = 0, row1 = 0, column0 = 0, column1 = 0;
-  int width = 0, height = 0;
-  Paint paint;
-  bool operator==(const TileWish&) const = default;
+  TileWish wish() const { return {key, quantity, row0, row1, column0, column1, width, height, paint}; }
 };
 
 // Every element of a small window: output, reference, error, |error|/bound.
@@ -107,7 +109,7 @@ class Workbench {
   void run(const Document& document);  // the newest wins
   void cancel();                       // what runs, and what waits
   enum class Map { kernel, reference, difference, minimap, lines_output, lines_reference, lines_error, count };
-  void want_tile(Map map, const TileWish& wish);
+  void want_tile(Map map, const TileWish& wish);  // other colours alone ask the engine for nothing
   // key: of the picture's result, which it is where none is given, or of a difference (Beside).
   void want_numbers(const std::string& key, int64_t row0, int64_t row1, int64_t column0, int64_t column1);
   void want_hover(const std::string& key, ElementIndex at);
@@ -132,8 +134,9 @@ class Workbench {
   void check_others(const Document& document);
   void stop_checking();
   const Checking& checking() const { return checking_; }
-  // Kernels over one parameter. What the planner's model says of it is asked at once and anew at every change; verdicts,
-  // and times where there is a GPU, when somebody wants them. Everything else that is wished goes between two requests.
+  // Kernels over one parameter. What the planner's model says of it is asked at once and anew at every change;
+  // verdicts, and times where there is a GPU, when somebody wants them. Everything else that is wished goes between two
+  // requests.
   void want_sweep_preview(const SweepSpec& spec);
   void sweep(const SweepSpec& spec);
   void stop_sweep();
@@ -256,12 +259,8 @@ class Workbench {
   const Traced* traced() const { return traced_.get(); }
   // Why a wrong kernel is wrong, or an exhibit would be elsewhere; null until that is known of this report, and of
   // reports of others.
-  const Cause* cause_of(const Report& r) const {
-    return r.serial && cause_.serial == r.serial ? &cause_ : nullptr;
-  }
-  bool asks_for_cause_of(const Report& r) const {
-    return r.serial && cause_waits_for_ == r.serial;
-  }
+  const Cause* cause_of(const Report& r) const { return r.serial && cause_.serial == r.serial ? &cause_ : nullptr; }
+  bool asks_for_cause_of(const Report& r) const { return r.serial && cause_waits_for_ == r.serial; }
   const std::string& explanation_trouble() const { return explanation_trouble_; }
   bool explaining() const { return explaining_; }
   // The newest profile, and those before it (the newest last, at most 12): the trail of the roofline.
@@ -322,6 +321,9 @@ class Workbench {
   void check_next();
   void forget_sweep();
   void begin_sweep(Sweeping& s, const SweepSpec& spec);
+  void repaint(size_t map);
+  void hold_to_floor(Sweeping& s);
+  void keep_floors();
   void sweep_next(Sweeping& s);
   void took_sweep(Sweeping& s, Answer answer);
   void took_judged(Answer answer);
@@ -365,6 +367,8 @@ class Workbench {
   bool beside_waits_ = false;
   std::set<std::string> beside_ends_engine_;  // not asked again
   Sweeping sweeping_, preview_, preview_shown_;
+  std::shared_ptr<const Recording> floors_of_;  // what their floors rest on: this, and the profile
+  uint64_t floors_of_profile_ = 0;
   Checking checking_;
   uint64_t checking_serial_ = 0, checking_id_ = 0;
   bool explaining_ = false;

@@ -5,6 +5,7 @@
 
 #include "app/engine/frame.h"
 #include "app/engine/json_fields.h"
+#include "app/model/floor.h"
 #include "app/model/requests.h"
 #include "app/model/workbench.h"
 
@@ -70,9 +71,31 @@ void Workbench::go_on_with_sweep() {
 void Workbench::want_sweep_preview(const SweepSpec& wish) {
   SweepSpec spec = wish;
   spec.times = SweepSpec::Times::predicted, spec.verdicts = SweepSpec::Verdicts::none;
+  keep_floors();
   if (preview_.serial && same_sweep(preview_.asked, spec)) return;
   if (preview_.running) client_->cancel(preview_.request);
   begin_sweep(preview_, spec);
+}
+
+void Workbench::hold_to_floor(Sweeping& s) {
+  if (!s.sweep) return;
+  Document d;
+  d.accuracy = s.asked.accuracy;
+  s.sweep->floors_by([this, d](const ConvProblem& p, const std::string& gpu) -> std::optional<Sweep::Floored> {
+    Document own = d;
+    own.problem = p;
+    const auto floor = floor_under(known_roof(*this, own, gpu, false), p);
+    return floor ? std::optional(Sweep::Floored{floor->ms, floor->words}) : std::nullopt;
+  });
+  s.sentences = s.sweep->sentences();
+}
+
+// Another recording, or a profile here, may know other ceilings.
+void Workbench::keep_floors() {
+  const uint64_t profiled = profile() ? profile()->serial : 0;
+  if (floors_of_ == recorded_.recording() && floors_of_profile_ == profiled) return;
+  floors_of_ = recorded_.recording(), floors_of_profile_ = profiled;
+  for (Sweeping* s : {&sweeping_, &preview_, &preview_shown_}) hold_to_floor(*s);
 }
 
 void Workbench::begin_sweep(Sweeping& s, const SweepSpec& spec) {
@@ -86,6 +109,7 @@ void Workbench::begin_sweep(Sweeping& s, const SweepSpec& spec) {
     return;
   }
   s.running = true;
+  hold_to_floor(s);
   sweep_next(s);
 }
 

@@ -9,6 +9,7 @@
 #include <imgui_internal.h>
 #include <utility>
 
+#include "app/ui/panels/flow.h"
 #include "app/ui/panels/source_edit.h"
 #include "kernels/base/text.h"
 
@@ -307,6 +308,11 @@ std::string measured_words(const std::string& recorded, const char* live) {
   return recorded.empty() ? live : "recorded: " + recorded;
 }
 
+// A small button behind the words, where the line has room for it: panels are low.
+static void small_beside(const char* button) {
+  beside_if_fits(ImGui::CalcTextSize(button).x + 2 * ImGui::GetStyle().FramePadding.x);
+}
+
 void source_strip(Frame& f, const std::string& recorded, const Report* of) {
   const Theme& t = f.theme;
   const Recorded& all = f.bench.recorded();
@@ -318,12 +324,14 @@ void source_strip(Frame& f, const std::string& recorded, const Report* of) {
   if (!recorded.empty()) {
     coloured(t.accent, "recorded: " + recorded);
     tooltip(t, "Every figure of this panel was measured there and then, and none of them here.");
+    small_beside("Show live");
     if (ImGui::SmallButton("Show live")) f.act("show-live");
     tooltip(t, "What runs here, instead of the recording");
     return;
   }
   if (all.is_open() && f.bench.live_shown() && all.holds(f.document)) {
     dim_text(t, "live, not the recording");
+    small_beside("Show recorded");
     if (ImGui::SmallButton("Show recorded")) f.act("show-live");
     tooltip(t, "recorded: " + all.source());
   } else if (all.is_open()) {

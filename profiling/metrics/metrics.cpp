@@ -109,7 +109,7 @@ const Headline headline_list[] = {
     {"bytes-moved", "Bytes moved / least bytes", "(dram_read_bytes + dram_write_bytes) / least_bytes", "1",
      "near 1; above 2 the same data comes from memory again",
      "how often each byte crossed the memory's bus, against once", CounterSet::memory},
-    {"l2-traffic", "L2 traffic / least bytes", "32 * l2_sectors / least_bytes", "1", "below 4",
+    {"l2-traffic", "L2 traffic / least bytes", "32 * l2_sectors / least_bytes", "1", "below 4; below 1.2 where the L2 cache is more than 70 % busy",
      "how often the data went through the L2 cache, against once", CounterSet::live},
     {"l2-hits", "L2 hits", "l2_hit_rate", "%", "high where data is used again",
      "sectors that were found in the L2 cache", CounterSet::memory},
@@ -287,7 +287,11 @@ Shade shade_of(std::string_view name, double v, const Counters& c, const Workloa
   auto unless_good = [](Shade s, bool but) { return but && s != Shade::good ? Shade::unknown : s; };
   if (name == "memory-busy") return unless_good(above(v, 40, 80), work.products_set_floor);
   if (name == "bytes-moved") return below(v, 1.2, 2);
-  if (name == "l2-traffic") return below(v, 4, 16);
+  if (name == "l2-traffic") {
+    // Where the L2 cache itself is near its limit, little that is too much costs time already.
+    const bool near_limit = get(c, "l2_busy").value_or(0) >= 70;
+    return below(v, near_limit ? 1.2 : 4, 16);
+  }
   if (name == "sectors-per-load") {
     // Where tiles come by the copy engine, loads are those of a launch that packs weights: good or bad, they are
     // little of what moves.

@@ -169,6 +169,7 @@ SCENARIO(lines_and_instructions_lead_to_each_other) {
   g.app.execute({SetKernel{"tiled"}, 0});
   g.settle();
   g.panel("Source");
+  if (!g.exists("//Source/instructions")) g.click("//Source/Instructions");
   g.until([&] { return g.bench().machine_code() && !g.bench().machine_code_waiting(); }, "the device code");
   if (g.bench().machine_code()->functions.empty()) throw Skipped{g.bench().machine_code()->reason};
   g.frames(5);

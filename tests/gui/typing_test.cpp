@@ -119,6 +119,9 @@ SCENARIO(signs_in_a_text_that_is_read_are_no_commands) {
 SCENARIO(who_types_has_the_panel) {
   g.load(small_document());
   g.panel("Source");
+  CHECK(!g.exists("//Source/##between"));  // the text's, unless they are asked for
+  g.click("//Source/Instructions");
+  g.frames(3);
   CHECK(g.exists("//Source/##between"));
   copied(g);
   CHECK(!g.exists("//Source/##between"));

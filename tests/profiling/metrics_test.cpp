@@ -133,6 +133,16 @@ TEST(Headlines, TheirFormulas) {
   EXPECT_EQ(shade(headline_values(c, {8e11, 4e9}), "sectors-per-load"), Shade::bad);
 }
 
+// Traffic that little else would mind is not good where the L2 cache is what limits the kernel.
+TEST(Headlines, L2TrafficIsNotGoodWhereTheL2CacheIsTheLimit) {
+  Counters c{{"l2_sectors", 1.63e9 / 32}, {"l2_busy", 40}};
+  EXPECT_EQ(shade(headline_values(c, {1e9, 1e9}), "l2-traffic"), Shade::good);
+  c["l2_busy"] = 84;
+  EXPECT_EQ(shade(headline_values(c, {1e9, 1e9}), "l2-traffic"), Shade::fair);
+  c["l2_sectors"] = 1.1e9 / 32;
+  EXPECT_EQ(shade(headline_values(c, {1e9, 1e9}), "l2-traffic"), Shade::good) << "no more than must be";
+}
+
 // What is low because it need not be high is not bad.
 TEST(Headlines, ShadesKnowWhatSetsTheFloor) {
   const Counters idle{{"dram_busy", 30}, {"issue_busy", 20}}, busy{{"dram_busy", 90}, {"issue_busy", 70}};

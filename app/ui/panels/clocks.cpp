@@ -16,6 +16,8 @@ namespace {
 struct ClockStrip {
   const void* of = nullptr;
   uint64_t serial = 0;
+  std::string line;
+  std::vector<std::string> warnings;
   // Readings that told the clock, one after the other; the last one once more, where it ends. Those of a resting GPU
   // are apart: the ranges leave them out.
   struct Stretch {
@@ -186,7 +188,9 @@ void draw_clock_strip(Frame& f, const Report& r) {
                          of_run ? "while the kernel was timed" : "while the kernel was profiled", source));
   static ClockStrip s;
   const uint64_t serial = of_run ? r.serial : p->serial;
-  if (s.of != &c || s.serial != serial) s = strip_of(c), s.of = &c, s.serial = serial;
+  // Another window's report may have the place and the number of one that is gone: what it says tells them apart.
+  if (s.of != &c || s.serial != serial || s.line != c.line || s.warnings != c.warnings)
+    s = strip_of(c), s.of = &c, s.serial = serial, s.line = c.line, s.warnings = c.warnings;
   if (s.stretches.empty())
     dim_text(t, c.over_time.empty() && !recorded.empty()
                     ? "ranges only: how they changed over time was not kept when this was recorded"

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/model/compared_figures.h"
+#include "app/model/floor.h"
 #include "app/model/ladder.h"
 #include "app/model/times.h"
 #include "app/ui/panel.h"
@@ -143,8 +144,10 @@ void verdict(Frame& f, const KernelComparison& c) {
       wrapped(s);
       ImGui::PopFont();
     }
-    dim_text(t, fmt::format("{}: {}", v.verdict, v.evidence));
-    if (!cold.verdict.empty()) dim_text(t, fmt::format("cold, {}: {}", cold.verdict, cold.evidence));
+    // Each line says of which of its times it is.
+    const std::string packed = c.packed ? ", weights packed before" : "";
+    dim_text(t, fmt::format("hot{}, {}: {}", packed, v.verdict, v.evidence));
+    if (!cold.verdict.empty()) dim_text(t, fmt::format("cold{}, {}: {}", packed, cold.verdict, cold.evidence));
     if (c.packed && !c.first.hot.verdict.empty())
       dim_text(t, fmt::format("with packing in every call, {}: {}", c.first.hot.verdict, c.first.hot.evidence));
   }
@@ -348,10 +351,23 @@ bool is_first_of(const KernelComparison& c, const Frame& f) {
   return r && r->kernel == c.first.name && r->document.problem == c.document.problem;
 }
 
+// The floor of the ladder and of the other panels, where both ran on a GPU that is known.
+std::optional<HeldFloor> floor_held(const Frame& f, const KernelComparison& c) {
+  if (c.source == "emulated") return {};
+  const Profile* p = counters_of(f, c.document, c.first.name);
+  const std::string gpu = !c.recorded.empty()             ? c.recorded.substr(0, c.recorded.find(','))
+                          : p && p->device_kind == "cuda" ? p->device_name
+                                                          : f.bench.ran_device();
+  const auto floor = floor_under(known_roof(f.bench, c.document, gpu, !c.recorded.empty()), c.document.problem);
+  if (!floor) return {};
+  return HeldFloor{floor->ms, floor->words, is_looser(f.bench, c.document, c.first.name),
+                   is_looser(f.bench, c.document, c.second.name)};
+}
+
 void table(Frame& f, const KernelComparison& c) {
   const Theme& t = f.theme;
-  const auto rows =
-      compared_figures(c, counters_of(f, c.document, c.first.name), counters_of(f, c.document, c.second.name));
+  const auto rows = compared_figures(c, counters_of(f, c.document, c.first.name),
+                                     counters_of(f, c.document, c.second.name), floor_held(f, c));
   const Columns columns = columns_for(t, c, rows, ImGui::GetContentRegionAvail().x);
   ImGui::BeginGroup();
   constexpr auto flags = ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingStretchProp | ImGuiTableFlags_NoSavedSettings;

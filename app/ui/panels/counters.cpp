@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <imgui.h>
 #include <map>
+#include <utility>
 
 #include "app/engine/json_fields.h"
 #include "app/ui/panel.h"
@@ -33,6 +34,9 @@ void no_gpu_here(const Frame& f) {
     }
 }
 
+// Of the emulator's counts most rows would be empty: their names stand in a line with the reason.
+bool folds(const Profile& p) { return p.device_kind == "emulator"; }
+
 void headline_rows(Frame& f, const Profile& p) {
   const Theme& t = f.theme;
   ImGui::BeginGroup();
@@ -44,7 +48,7 @@ void headline_rows(Frame& f, const Profile& p) {
     std::vector<const ProfileHeadline*> order;
     for (bool there : {true, false})
       for (const auto& h : p.headlines)
-        if (h.value.has_value() == there) order.push_back(&h);
+        if (h.value.has_value() == there && (there || !folds(p))) order.push_back(&h);
     for (const auto* each : order) {
       const ProfileHeadline& h = *each;
       ImGui::TableNextRow();
@@ -91,16 +95,20 @@ void headline_rows(Frame& f, const Profile& p) {
                          h.shade, h.formula);
     return out;
   });
-  // The reasons of what is missing, each once.
-  std::vector<std::string> reasons;
+  // The reasons of what is missing, each once, with what it is the reason of where that has no row.
+  std::vector<std::pair<std::string, std::string>> reasons;
   for (const auto& h : p.headlines) {
     std::string why = h.reason;
     constexpr std::string_view option = ": run with --device cuda";  // here devices are chosen in their panel
     if (why.ends_with(option)) why.resize(why.size() - option.size());
-    if (!h.value && !why.empty() && std::find(reasons.begin(), reasons.end(), why) == reasons.end())
-      reasons.push_back(why);
+    if (h.value || why.empty()) continue;
+    auto it = std::find_if(reasons.begin(), reasons.end(), [&](const auto& r) { return r.first == why; });
+    if (it == reasons.end())
+      reasons.emplace_back(why, h.title);
+    else
+      it->second += " · " + h.title;
   }
-  for (const auto& r : reasons) dim_text(t, "–: " + r);
+  for (const auto& [why, titles] : reasons) dim_text(t, (folds(p) ? titles : "–") + ": " + why);
   if (p.device_kind == "emulator") return no_gpu_here(f);  // what to do is said of this machine
   if (!p.how.empty()) dim_text(t, p.how);
   for (const auto& set : p.sets) {

@@ -150,6 +150,7 @@ constexpr const char* traced_on_emulator = "Seen by running the traced build of 
 void who_is_to_blame(Frame& f, const ExplainState& s) {
   const Theme& t = f.theme;
   if (!s.traced || !s.words.differs) return;
+  if (s.trace.strays.empty() && !s.trace.writers.empty() && s.trace.line <= 0) dim_text(t, no_lines_words);
   for (const auto& stray : s.trace.strays) {
     ImGui::PushID(&stray);
     if (ImGui::SmallButton(stray.place.c_str())) show_in_source(f, stray.file, stray.line);

@@ -6,6 +6,12 @@
 
 namespace convscope::ui {
 
+// Of a trace by a build that does not know its lines.
+inline constexpr const char* no_lines_words =
+    "which lines wrote and read this element is not known: this program has no debug information (it was installed "
+    "with --strip). To see them, run the program in its build folder, or Edit a copy: a file of yours is compiled with "
+    "its lines";
+
 struct ExplainAsked {
   bool asked = false;                    // for this element of this result
   std::optional<double> seconds;         // it was not asked for, since it takes this long: a person decides

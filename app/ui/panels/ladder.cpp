@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "app/model/floor.h"
 #include "app/ui/panel.h"
 #include "app/ui/widgets.h"
 #include "kernels/base/text.h"
@@ -55,6 +56,33 @@ std::string from_words(const LadderRow& r) {
   return "";
 }
 
+// What stands beside a time that has the packing of weights in it, and beside one of before that was recorded; "": it
+// has not.
+const char* packing_mark(const LadderRow& r) {
+  if (r.packs == true) return "+p";
+  return r.from == From::recorded && !r.packs && r.kind != "reference" ? "+p?" : "";
+}
+constexpr const char* packing_about =
+    "Times are of a whole call. +p: it packs weights as well, which inference does once; without that it is shorter, "
+    "as "
+    "the panels Timing and Compare have it. +p?: recorded before packing was timed apart: in it where the kernel "
+    "packs.";
+struct PackingMarks {
+  bool packs = false, unknown = false;
+  std::string words() const {
+    return std::string(packs ? "+p packing included" : "") + (packs && unknown ? ", " : "") +
+           (unknown ? "+p? where it packs" : "");
+  }
+};
+PackingMarks packing_marks(const Ladder& l) {
+  PackingMarks m;
+  for (const auto& r : l.rows) {
+    const std::string_view mark = packing_mark(r);
+    m.packs |= mark == "+p", m.unknown |= mark == "+p?";
+  }
+  return m;
+}
+
 void about_row(const Theme& t, const Ladder& l, const LadderRow& r) {
   if (!ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip | ImGuiHoveredFlags_AllowWhenDisabled) ||
       !ImGui::BeginTooltip())
@@ -68,6 +96,7 @@ void about_row(const Theme& t, const Ladder& l, const LadderRow& r) {
     std::string s = fmt::format("{} hot, {}", ms_text(r.ms), from_words(r));
     if (r.from == From::predicted) s = fmt::format("{}, {}", ms_text(r.ms), from_words(r));
     if (r.packs == true) s += ", packing included";
+    if (packing_mark(r) == std::string_view("+p?")) s += ", packing included where it packs";
     if (r.from == From::predicted) s += ", weights packed before";
     ImGui::TextUnformatted(s.c_str());
     if (l.floor_ms && !r.looser)
@@ -151,10 +180,21 @@ void legend(const Theme& t, const Ladder& l, bool one_line) {
     ImGui::AlignTextToFramePadding();
     ImGui::TextDisabled("%s", e.text);
   }
+  if (const std::string words = packing_marks(l).words(); !words.empty()) {
+    ImGui::SameLine(0, t.em);
+    if (ImGui::GetContentRegionAvail().x < ImGui::CalcTextSize(words.c_str()).x) {
+      ImGui::NewLine();
+      if (one_line) return;
+    }
+    ImGui::AlignTextToFramePadding();
+    ImGui::TextColored(t.dim, "%s", words.c_str());
+    tooltip(t, packing_about);
+  }
 }
 
 struct Columns {
   float names = 0, ms = 0, times = 0;  // widths
+  float mark = 0;                      // of packing_mark; 0: no time has it
   float figures(const Theme& t) const { return ms + times + t.em * 2; }
 };
 
@@ -175,6 +215,9 @@ Columns columns_of(const Theme& t, const Ladder& l) {
     c.ms = std::max(c.ms, code_width(t, ms_text(r.ms))), c.times = std::max(c.times, code_width(t, times_floor(l, r)));
   }
   c.names += t.em * 2.6f;
+  for (const auto& r : l.rows)
+    if (const char* mark = packing_mark(r); *mark) c.mark = std::max(c.mark, code_width(t, mark) + t.em * 0.2f);
+  c.ms += c.mark;
   return c;
 }
 
@@ -243,7 +286,9 @@ void draw_row(Frame& f, const Ladder& l, const LadderRow& r, const Axis& axis, c
   const std::string times = times_floor(l, r), ms = ms_text(r.ms);
   const float right = at.x + width - t.em * 0.4f;
   code(draw, t, {right - code_width(t, times), text_y}, t.dim, times);
-  code(draw, t, {right - columns.times - t.em * 0.8f - code_width(t, ms), text_y}, ink, ms);
+  const float ms_right = right - columns.times - t.em * 0.8f - columns.mark;
+  code(draw, t, {ms_right - code_width(t, ms), text_y}, ink, ms);
+  code(draw, t, {ms_right + t.em * 0.2f, text_y}, t.dim, packing_mark(r));
 }
 
 // The axis' lines through the rows, and its names in the window above, where they stay when the rows are scrolled.
@@ -286,7 +331,7 @@ void name_figures(const Theme& t, const Ladder& l, const Columns& columns, ImDra
     if (right - wide > free_from) names->AddText({right - wide, header}, packed(t.dim), text);
   };
   if (l.floor_ms) put("× floor");
-  right -= std::max(columns.times, ImGui::CalcTextSize("× floor").x) + t.em * 0.8f;
+  right -= std::max(columns.times, ImGui::CalcTextSize("× floor").x) + t.em * 0.8f + columns.mark;
   put("time");
 }
 
@@ -398,9 +443,7 @@ void draw_ladder(Frame& f) {
   }
   if (l.floor_ms && !low) {
     dim_text(t, floor);
-    explain_item(t, {"Least time of this problem: each byte of x, w, b and y moved once, or its multiply-adds by the "
-                     "arithmetic that is allowed, whichever takes longer.",
-                     "max(least bytes / bandwidth, operations / peak)", "computed"});
+    explain_item(t, {floor_rule, floor_formula, "computed"});
   }
   if (ImGui::RadioButton("by rung", !by_time)) by_time = false;
   tooltip(t, "Specimens, rungs from the plainest to the fastest, references");

@@ -164,6 +164,15 @@ void MachineCodePane::rows(Frame& f, const CodeFunction& c, const std::string& f
     }
 }
 
+void MachineCodePane::ask(Frame& f) {
+  // What was known of a file is forgotten when it comes anew.
+  const bool forgotten = !f.bench.machine_code() && !f.bench.machine_code_waiting();
+  if (!asked_ || needs_run(*asked_, f.document) || asked_of_ != f.bench.engine().starts || forgotten) {
+    asked_ = f.document, asked_of_ = f.bench.engine().starts;
+    f.wish([d = f.document](Workbench& b) { b.want_machine_code(d); });
+  }
+}
+
 void MachineCodePane::draw(Frame& f, const std::string& file, const Profile* profile, const std::string& reason,
                            CodeLink& link) {
   link.code_hovered = link.code_chosen = -1;
@@ -172,12 +181,7 @@ void MachineCodePane::draw(Frame& f, const std::string& file, const Profile* pro
   if (own && !own->ever)
     return (void)empty_state(t, "No instructions",
                              own->compiling ? "the file is being compiled" : "the file has not compiled yet");
-  // What was known of a file is forgotten when it comes anew.
-  const bool forgotten = !f.bench.machine_code() && !f.bench.machine_code_waiting();
-  if (!asked_ || needs_run(*asked_, f.document) || asked_of_ != f.bench.engine().starts || forgotten) {
-    asked_ = f.document, asked_of_ = f.bench.engine().starts;
-    f.wish([d = f.document](Workbench& b) { b.want_machine_code(d); });
-  }
+  ask(f);
   const MachineCode* m = f.bench.machine_code();
   if (!m || f.bench.machine_code_waiting()) {
     empty_state(t, "Reading the device code", f.document.kernel.c_str());

@@ -23,6 +23,8 @@ class MachineCodePane {
  public:
   // Fills what room there is. `file`: that the source shows. `reason`: of the samples that are shown, "" for all.
   void draw(Frame& f, const std::string& file, const Profile* profile, const std::string& reason, CodeLink& link);
+  // Asks for the code where it is not known: samples are held against it, whether it is drawn or not.
+  void ask(Frame& f);
 
  private:
   struct Heat {
@@ -38,7 +40,7 @@ class MachineCodePane {
   std::optional<Document> asked_;  // for
   int asked_of_ = -1;              // which of the engines
   size_t function_ = 0;
-  std::string function_of_;  // whose it is: another kernel begins with one of its own
+  std::string function_of_;         // whose it is: another kernel begins with one of its own
   std::optional<bool> chosen_ptx_;  // by a person; else instructions, or PTX where those have no text
   bool ptx_ = false;
   std::map<int64_t, Heat> heat_;  // by offset

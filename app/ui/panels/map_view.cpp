@@ -86,6 +86,8 @@ void draw_failing(Frame& f, const MapTile& tile, const Mapping& m) {
   }
 }
 
+float class_rail(float height) { return std::min(ImGui::GetFontSize() * 0.4f, height * 0.1f); }
+
 // Residue classes (j + p) mod s as tints, positions that no tap reaches hatched.
 void draw_classes(Frame& f, const Report& r, const Mapping& m) {
   const ConvProblem& p = r.document.problem;
@@ -101,6 +103,8 @@ void draw_classes(Frame& f, const Report& r, const Mapping& m) {
     }
     if (p.stride == 1) continue;
     draw->AddRectFilled({a, m.at.y}, {b, m.at.y + m.size.y}, packed(class_tint(p, j), tint_share));
+    // On a bright value a tint is hardly seen: at the edge it stands as the legend has it.
+    draw->AddRectFilled({a, m.at.y}, {b, m.at.y + class_rail(m.size.y)}, packed(class_tint(p, j)));
   }
 }
 

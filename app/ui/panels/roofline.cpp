@@ -439,8 +439,9 @@ void figures_table(Frame& f, const Roof& roof, const RoofPoints& all) {
   ImGui::TableNextColumn();
   if (wide) head("time", "Median"), head("FLOP a byte", "Exact operations over the bytes that the row names");
   head("FLOP/s", "Exact operations over the time");
-  head("of the roof",
-       "Of what the roof of its own arithmetic allows at this intensity; bytes of L2: of what the L2 cache allows");
+  head("of its roof",
+       "Of what the roof of its own arithmetic allows at this intensity; bytes of L2: of what the L2 cache allows. The "
+       "floor of the other panels is that of the accuracy that is asked for, the same for every kernel.");
   auto cell = [&](const std::string& text) {
     ImGui::TableNextColumn();
     right_aligned(text, t.text);

@@ -40,7 +40,8 @@ struct State {
       if (m.name == measure) return m;
     return measures.front();
   }
-  bool code = true;               // the instructions are shown beside
+  bool code = false;              // the instructions are shown beside
+  bool code_chosen = false;       // so or so, by a person; else they are where the text has room for its lines as well
   float share = 0.5f;             // of the room that the text has of both
   bool typing = false;            // in the last frame
   bool gave_way = false;          // the instructions did, to what is typed
@@ -181,7 +182,9 @@ void head(Frame& f, State& s, const std::vector<SourceText>& files, const std::s
     f.toast(file_name(s.file) + " copied");
   }
   beside_if_fits(t.em * 7);
-  ImGui::Checkbox("Instructions", &s.code);
+  // Half of a panel of the usual width cuts most lines of a text, which is what people come for.
+  if (!s.code_chosen && !source_edit().is_on()) s.code = ImGui::GetWindowWidth() > t.em * 96;
+  s.code_chosen |= ImGui::Checkbox("Instructions", &s.code);
   tooltip(t,
           "What the GPU runs, beside the lines that it comes from: click a line or an instruction to find the other");
   heat_choice(f, s);
@@ -396,6 +399,8 @@ void text_and_instructions(Frame& f, State& s, const Profile* profile, bool typi
   const size_t caret = s.editor.GetMainCursorPosition().line;
   s.caret_seen =
       (typing || s.find.is_open()) && caret >= s.editor.GetFirstVisibleRow() && caret <= s.editor.GetLastVisibleRow();
+  const OpenedFile* file = f.bench.file_of(f.document.kernel);
+  if (!code && profile && profile->samples.samples > 0 && (!file || file->ever)) s.pane.ask(f);
   if (code) {
     link_source(s);
     between(t, s, beside, room);
@@ -527,10 +532,7 @@ void draw_source(Frame& f) {
     ImGui::SetCursorPosY(s.top);
   } else {
     s.top = 0;
-    if (no_lines)
-      dim_text(t,
-               "which lines wrote and read the selected element is not known: this build has no debug information "
-               "(an install with --strip leaves it out)");
+    if (no_lines) dim_text(t, no_lines_words);
     does_not_compile(f);
     heat_build(f, s, profile);
     what_is_missing(f, profile);

@@ -6,6 +6,7 @@
 #include <misc/cpp/imgui_stdlib.h>
 #include <optional>
 
+#include "app/model/floor.h"
 #include "app/ui/panel.h"
 #include "app/ui/panels/flow.h"
 #include "app/ui/panels/sweep_picture.h"
@@ -188,9 +189,7 @@ void draw_sweep(Frame& f) {
     if (ImGui::RadioButton("time", !of_floor)) of_floor = false;
     ImGui::SameLine();
     if (ImGui::RadioButton("times the floor", of_floor)) of_floor = true;
-    explain_item(t, {"Least time of each value's problem: each byte of x, w, b and y moved once, or its multiply-adds "
-                     "by the arithmetic that is allowed, whichever takes longer.",
-                     "max(least bytes / bandwidth, operations / peak)", "computed"});
+    explain_item(t, {floor_rule, floor_formula, "computed"});
     ImGui::SameLine(0, t.em);
     ImGui::AlignTextToFramePadding();
     dim_text(t, shown.times);

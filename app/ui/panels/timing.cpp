@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "app/model/floor.h"
 #include "app/model/roof.h"
 #include "app/model/times.h"
 #include "app/ui/panel.h"
@@ -83,7 +84,7 @@ void head(Frame& f, const Report& r) {
     ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
     wrapped(source_of(r));
     ImGui::PopStyleColor();
-  } else {
+  } else if (r.recorded.empty()) {  // else the strip above says where
     dim_text(t, source_of(r));
   }
 }
@@ -115,30 +116,15 @@ void packed_figures(const Theme& t, const ReportTiming& m, const char* source) {
          "median of samples of these launches", source});
 }
 
-// "at 4.27 TB/s": what the floor's bytes or operations come to in its time.
-std::string floor_rate(const Report& r) {
-  const double s = *r.timing.floor_ms * 1e-3;
-  return r.timing.floor_from == "flops" ? fmt::format("{:.3g} TFLOP/s", r.flops / s * 1e-12)
-                                        : fmt::format("{:.3g} TB/s", r.least_bytes / s * 1e-12);
-}
-
-void floor_figure(const Theme& t, const Report& r) {
-  const auto& m = r.timing;
-  const bool operations = m.floor_from == "flops";
-  const std::string source = "computed from the problem and the rate" +
-                             (m.floor_source.empty() ? std::string(" of the device") : " (" + m.floor_source + ")");
-  figure(t, fmt::format("floor ({} at {})", operations ? "operations" : "bytes", floor_rate(r)).c_str(),
-         time_text(*m.floor_ms),
-         operations
-             ? About{"The exact operations at the rate of this accuracy's arithmetic.", "FLOP / FLOP/s", source.c_str()}
-             : About{"Every tensor moved once at the rate of the memory: with its data in the cache a call may "
-                     "be faster. The layer speed of the verdict has a lower floor where this rate was measured: "
-                     "by the rate that the driver names, which nothing beats.",
-                     "least bytes / bytes/s", source.c_str()},
+void floor_figure(const Theme& t, const ProblemFloor& floor) {
+  figure(t, fmt::format("floor ({} at {})", floor.by_bytes ? "bytes" : "operations", floor.rate).c_str(),
+         time_text(floor.ms),
+         {floor_rule, floor_formula,
+          ("computed from the problem and the rates of " + floor.words.substr(floor.words.find(" of ") + 4)).c_str()},
          &t.floor);
 }
 
-void figures(Frame& f, const Report& r) {
+void figures(Frame& f, const Report& r, const std::optional<ProblemFloor>& floor) {
   const Theme& t = f.theme;
   const auto& m = r.timing;
   const std::string words = emulated(r) ? "emulated" : measured_words(r.recorded);
@@ -159,7 +145,7 @@ void figures(Frame& f, const Report& r) {
       figure(t, "cold median", time_text(*m.cold_median_ms),
              {"Median with the L2 cache flushed before every sample.", "median of the cold samples", source});
     packed_figures(t, m, source);
-    if (m.floor_ms) floor_figure(t, r);
+    if (floor) floor_figure(t, *floor);
     if (m.launch_ms)
       figure(
           t, "a launch of nothing, at least",
@@ -189,16 +175,30 @@ void figures(Frame& f, const Report& r) {
   };
   absent(m.cold_median_ms.has_value(), "cold median", m.cold_reason);
   absent(m.packed.median_ms || m.packed.packs != true, "time with weights packed before", m.packed.reason);
-  absent(m.floor_ms.has_value(), "floor", m.floor_reason);
+  absent(floor.has_value(), "floor", m.floor_reason);
   if (emulated(r)) dim_text(t, "no GFLOP/s and GB/s: they would be the emulator's");
 }
 
-// A reference that may use TF32 beside a kernel that may not: the floor of strict arithmetic is not its floor.
-bool looser(const Report& r, const std::string& reference) {
-  return r.accuracy_allowed == "strict" && reference.ends_with("tf32");
+// Whose arithmetic is less accurate than what is asked for may be below the floor.
+bool looser(const Frame& f, const Report& r, const std::string& name) { return is_looser(f.bench, r.document, name); }
+
+// Of a time: how many times the floor it is, as every panel has it; and in the tooltip how many times that of its own
+// arithmetic, where it is stricter than what is allowed.
+struct TimesFloor {
+  std::string factor, about;
+};
+TimesFloor times_floor(const Frame& f, const Report& r, const ProblemFloor& floor, const std::string& name, double ms) {
+  if (looser(f, r, name))
+    return {fmt::format("{}, not {}", name_of(promised_by(f.bench, name)), name_of(r.document.accuracy)), ""};
+  TimesFloor out{factor_text(ms / floor.ms) + " the floor", ""};
+  const Roof roof = roof_of(f.bench, f.document, r);
+  if (auto own = own_floor(f.bench, roof, r, name); own && *own > floor.ms)
+    out.about = fmt::format("\n{} that of its own arithmetic ({}): {}", factor_text(ms / *own),
+                            name_of(promised_by(f.bench, name)), time_text(*own));
+  return out;
 }
 
-void bars(Frame& f, const Report& r) {
+void bars(Frame& f, const Report& r, const std::optional<ProblemFloor>& floor) {
   const Theme& t = f.theme;
   const auto& m = r.timing;
   struct Bar {
@@ -211,11 +211,10 @@ void bars(Frame& f, const Report& r) {
   static const std::string floor_name = "floor";
   std::vector<Bar> all;
   const bool comparable = !emulated(r);
-  const Roof roof = roof_of(f.bench, f.document, r);
   if (comparable) all.push_back({r.kernel, *m.median_ms, t.kernel, true, m.packed.median_ms});
   for (const auto& ref : r.references)
     if (ref.median_ms) all.push_back({ref.name, *ref.median_ms, t.reference, ref.name == f.document.compare_with});
-  if (m.floor_ms) all.push_back({floor_name, *m.floor_ms, t.floor, false});
+  if (floor) all.push_back({floor_name, floor->ms, t.floor, false});
   heading(t, "Beside references and floor");
   double longest = 0;
   for (const auto& b : all) longest = std::max(longest, b.ms);
@@ -226,15 +225,9 @@ void bars(Frame& f, const Report& r) {
     ImDrawList* draw = ImGui::GetWindowDrawList();
     std::string time = time_text(b.ms), factor;
     std::string about_factor;
-    if (m.floor_ms && &b.name != &floor_name) {
-      factor = factor_text(b.ms / *m.floor_ms) + " the floor";
-      if (b.name != r.kernel && looser(r, b.name)) {
-        factor = "TF32, not strict";
-      } else if (auto own = b.name == r.kernel ? std::nullopt : own_floor(f.bench, roof, r, b.name)) {
-        factor = factor_text(b.ms / *own) + " its floor";
-        about_factor = fmt::format("\nIts floor is that of its own arithmetic ({}): {}, by {}, {}",
-                                   name_of(promised_by(f.bench, b.name)), time_text(*own), roof.gpu, roof.source);
-      }
+    if (floor && &b.name != &floor_name) {
+      const TimesFloor times = times_floor(f, r, *floor, b.name, b.ms);
+      factor = times.factor, about_factor = times.about;
     }
     ImFont* font = b.chosen ? t.bold_font : t.text_font;
     draw->AddText(font, em, at, packed(b.colour), b.name.c_str());
@@ -284,7 +277,7 @@ void bars(Frame& f, const Report& r) {
     if (comparable && ref.median_ms && ref.name == f.document.compare_with)
       wrapped(fmt::format("{} takes {} the time of {}{}{}", file_name(r.kernel),
                           factor_text(m.packed.median_ms.value_or(*m.median_ms) / *ref.median_ms), ref.name,
-                          looser(r, ref.name) ? ", which is not strict" : "",
+                          looser(f, r, ref.name) ? ", which is less accurate than asked" : "",
                           m.packed.median_ms
                               ? fmt::format(", with its weights packed before; with packing in each call {}",
                                             factor_text(*m.median_ms / *ref.median_ms))
@@ -294,7 +287,7 @@ void bars(Frame& f, const Report& r) {
   }
 }
 
-std::string timing_csv(const Report& r) {
+std::string timing_csv(const Report& r, const std::optional<ProblemFloor>& floor = {}) {
   std::string out = "series,index,ms\n";
   if (!r.recorded.empty()) out = "# " + source_of(r) + "\n" + out;
   if (r.timing.median_ms)
@@ -311,7 +304,7 @@ std::string timing_csv(const Report& r) {
   for (double v : r.timing.cold_samples_ms) out += fmt::format("cold,{},{:.9g}\n", i++, v);
   for (const auto& ref : r.references)
     if (ref.median_ms) out += fmt::format("{} median,,{:.9g}\n", ref.name, *ref.median_ms);
-  if (r.timing.floor_ms) out += fmt::format("floor from {},,{:.9g}\n", r.timing.floor_from, *r.timing.floor_ms);
+  if (floor) out += fmt::format("\"floor {}\",,{:.9g}\n", floor->words, floor->ms);
   return out;
 }
 
@@ -420,10 +413,11 @@ void draw_timing(Frame& f) {
   if (r->timing.median_ms) {
     head(f, *r);
     ImGui::BeginGroup();  // one place to copy from
-    figures(f, *r);
-    bars(f, *r);
+    const auto floor = floor_of(f.bench, f.document, *r);
+    figures(f, *r, floor);
+    bars(f, *r, floor);
     ImGui::EndGroup();
-    copy_menu(f, "copy-times", [&] { return timing_csv(*r); });
+    copy_menu(f, "copy-times", [&] { return timing_csv(*r, floor); });
     if (std::string words = times_in_words(r, f.bench.profile_of(r->document), in_turn(f, *r)); !words.empty())
       dim_text(f.theme, words);
     histogram(f, *r);

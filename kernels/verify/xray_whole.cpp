@@ -93,7 +93,7 @@ std::optional<Mapped> from_on(const Mapped& m, int64_t first) {
     auto map = sequence_of(m.map, n);
     if (!map) return {};
     Mapped one = mapped_of(std::move(*map));
-    if (one.right != n < first ||
+    if (one.right != (n < first) ||
         (wrong && (!same(wrong->map.reads, one.map.reads) || !same(wrong->map.biases, one.map.biases))))
       return {};
     if (!one.right) wrong = std::move(one);

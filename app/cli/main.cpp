@@ -5,13 +5,14 @@
 #include <cstring>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <set>
 #include <unistd.h>
 
-#include "app/cli/out_file.h"
 #include "app/cli/session.h"
 #include "app/cli/verb_options.h"
 #include "app/cli/watch.h"
 #include "app/cli/window.h"
+#include "app/cli/words.h"
 #include "app/engine/process.h"
 #include "app/engine/server.h"
 #include "kernels/base/text.h"
@@ -67,11 +68,14 @@ InputError unknown_verb(const CLI::App& app, const std::string& verb) {
 }
 
 // What is wrong with a kernel's file is mended there; of anything else that is refused no change of it makes more.
-int run_and_watch(const Verb& verb, const CommonOptions& common, const std::vector<std::string>& words) {
-  return watch(words, common, [&] {
+int run_and_watch(const Verb& verb, const CommonOptions& common) {
+  return watch(common, [&] {
     try {
       return verb.run();
     } catch (const EngineError& e) {
+      const json& error = e.error();
+      static const std::set<std::string> of_a_kernel = {"compile", "crashed", "hung", "cancelled"};
+      if (!of_a_kernel.contains(error.value("code", "")) && error.value("field", "") != "kernel") throw;
       return refuse(e, false);
     } catch (const InputError& e) {
       if (e.field() != "kernel") throw;
@@ -151,10 +155,10 @@ int run(int argc, char** argv) {
       throw unknown_verb(app, of_verb);
     }
     catch_interrupts();
-    OutFile::know({argv + 1, argv + argc});
+    keep_words({argv + 1, argv + argc});
     common.timeout_s();  // of every verb, whether a kernel runs or not
     for (const Verb& v : verbs)
-      if (v.app == chosen) return common.watch ? run_and_watch(v, common, {argv + 1, argv + argc}) : v.run();
+      if (v.app == chosen) return common.watch ? run_and_watch(v, common) : v.run();
     return 2;
   } catch (const std::exception& e) {
     return refuse(e, as_json);

@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "kernels/base/safe_file.h"
 
@@ -12,11 +11,8 @@ namespace convscope {
 
 class OutFile {
  public:
-  // The words of the command line. A file that one of them names is read, or may be: where another one names it as what
-  // is to be written (--out with the recording or the kernel's file), it would be lost.
-  static void know(std::vector<std::string> words);
-
-  // `field`: the option that named it, for messages. Errors, here and below: InputError when it cannot be written.
+  // `field`: the option that named it, for messages. Errors, here and below: InputError when it cannot be written, or
+  // is what the command reads (words.h).
   OutFile(std::string field, const std::filesystem::path& file, Disk disk = Disk::wait);
   OutFile(const OutFile&) = delete;
   void write(std::string_view bytes);

@@ -11,20 +11,12 @@
 #include <utility>
 
 #include "app/cli/session.h"
+#include "app/cli/words.h"
 #include "app/engine/file_watch.h"
 #include "kernels/base/error.h"
 
 namespace convscope {
 namespace {
-
-std::vector<std::string> kernel_files_in(const std::vector<std::string>& words) {
-  std::vector<std::string> files;
-  for (const std::string& word : words)
-    if (std::error_code error;
-        (word.ends_with(".cu") || word.ends_with(".py")) && std::filesystem::is_regular_file(word, error))
-      files.push_back(word);
-  return files;
-}
 
 // What has changed since somebody asked. Files are told on a thread of their own.
 class Changes {
@@ -65,8 +57,9 @@ std::string time_of_day() {
 
 }  // namespace
 
-int watch(const std::vector<std::string>& words, const CommonOptions& common, const std::function<int()>& run) {
-  const std::vector<std::string> files = kernel_files_in(words);
+int watch(const CommonOptions& common, const std::function<int()>& run) {
+  std::vector<std::string> files = kernel_files_to_read();
+  std::erase_if(files, [](const std::string& f) { return !std::filesystem::is_regular_file(f); });
   if (files.empty())
     throw InputError("watch", "", "needs a kernel's file that is there: `convscope run mine.cu --trust --watch`");
   if (!common.trust) throw InputError("kernel", files.front(), untrusted_file);
@@ -81,9 +74,9 @@ int watch(const std::vector<std::string>& words, const CommonOptions& common, co
                  fmt::format("{}", fmt::join(files, ", ")).c_str());
     const std::string changed = changes.next();
     if (changed.empty()) return code;
-    // What was said of the text before is out of sight, or above a line.
-    if (terminal) std::fputs("\033[2J\033[H", stdout);
-    std::fputs(fmt::format("{}{} changed at {}\n", terminal ? "" : "\n", changed, time_of_day()).c_str(), stdout);
+    // On a terminal what was said of the text before is out of sight.
+    if (terminal) std::fputs("\033[2J\033[H", stdout), std::fflush(stdout);
+    std::fputs(fmt::format("convscope: {} changed at {}\n", changed, time_of_day()).c_str(), stderr);
   }
 }
 

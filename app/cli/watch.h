@@ -8,9 +8,9 @@
 
 namespace convscope {
 
-// `words`: the command line's, of which those that name a .cu or .py file are watched. `run` is what the verb does; it
-// says itself what it refuses, and returns the exit code. What is in work when a file changes is called off. Returns
+// The kernels' files that the command line names are watched. `run` is what the verb does; it says itself what it
+// refuses, and returns the exit code. What is in work when a file changes is called off. Returns
 // the last exit code, once Ctrl-C was pressed. Errors: InputError where no file is named, or --trust is not given.
-int watch(const std::vector<std::string>& words, const CommonOptions& common, const std::function<int()>& run);
+int watch(const CommonOptions& common, const std::function<int()>& run);
 
 }  // namespace convscope

@@ -30,7 +30,7 @@ ComparedKernel kernel_from(const json& entry) {
   ComparedKernel k;
   k.name = text(entry, "name");
   k.hot = time_from(entry, "hot"), k.cold = time_from(entry, "cold");
-  k.packed = packed_from(entry, 0);
+  k.packed = packed_from(entry, nullptr);
   const PackedTime& p = k.packed;
   k.packed_hot = {p.median_ms, p.low_ms, p.high_ms, p.noise_pct, "", "", {}, p.reason};
   k.packed_cold = {p.cold_median_ms, p.cold_low_ms, p.cold_high_ms, p.cold_noise_pct, "", "", {}, p.reason};

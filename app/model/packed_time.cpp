@@ -1,19 +1,33 @@
 #include "app/model/packed_time.h"
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
 #include "app/engine/json_fields.h"
 
 namespace convscope {
 using nlohmann::json;
 using namespace json_fields;
 
-PackedTime packed_from(const json& times, size_t launches) {
+namespace {
+
+// Recordings of before packing was timed apart are of the program's own kernels, whose launches that pack are called
+// so.
+std::optional<bool> packs_by_name(const json& launches) {
+  if (launches.empty()) return {};
+  return std::any_of(launches.begin(), launches.end(),
+                     [](const json& l) { return text(l, "entry").find("_pack") != std::string::npos; });
+}
+
+}  // namespace
+
+PackedTime packed_from(const json& times, const json& launches) {
   PackedTime t;
   t.reason = text(times, "packed_reason");
   if (auto packs = times.find("packs_weights"); packs != times.end() && packs->is_boolean())
     t.packs = packs->get<bool>();
-  else if (launches == 1)
-    t.packs = false;
   t.told = times.contains("packed");
+  if (!t.packs) t.packs = launches.size() == 1 ? std::optional(false) : t.told ? std::nullopt : packs_by_name(launches);
   if (!t.told && t.reason.empty())
     t.reason = "not recorded: this recording is older than times with weights packed before";
   const json &hot = part(times, "packed"), &cold = part(hot, "cold");

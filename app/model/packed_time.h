@@ -18,8 +18,8 @@ struct PackedTime {
   std::string reason;  // why there are none: also of recordings that are older than such times
 };
 
-// `times`: what holds `packed`, which is timing of a run or profile and an entry of a bench. `launches`: how many there
-// are, if that is known (0: it is not): one alone packs nothing.
-PackedTime packed_from(const nlohmann::json& times, size_t launches);
+// `times`: what holds `packed`, which is timing of a run or profile and an entry of a bench. `launches`: those of the
+// same answer, if they are known (else null): one alone packs nothing.
+PackedTime packed_from(const nlohmann::json& times, const nlohmann::json& launches);
 
 }  // namespace convscope

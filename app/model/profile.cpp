@@ -133,7 +133,7 @@ Profile profile_from(const json& j, const Document& asked, bool full) {
   p.hot_ms = number(part(timing, "hot"), "median_ms"), p.cold_ms = number(part(timing, "cold"), "median_ms");
   p.kernel_ms = number(timing, "kernel_ms"), p.host_ms = number(timing, "host_ms");
   p.kernel_reason = text(timing, "kernel_reason"), p.host_reason = text(timing, "host_reason");
-  p.packs_weights = p.kind == "reference" ? false : packed_from(timing, p.launches.size()).packs;
+  p.packs_weights = p.kind == "reference" ? false : packed_from(timing, part(j, "launches")).packs;
   p.time_source = text(timing, "source"), p.floor_from = text(timing, "floor_from");
   const json& conditions = part(j, "conditions");
   p.conditions = conditions_from(conditions);

@@ -215,7 +215,7 @@ const std::vector<RecordedPoint>& Recorded::points(const Document& document) con
       continue;
     const std::string kind = text(part(a.answer, "kernel"), "kind");
     RecordedPoint at{a.asked.kernel, kind, *ms, *flops / *bytes, *flops / *ms * 1e-6, {}, {}};
-    at.packs = kind == "reference" ? false : packed_from(timing, part(a.answer, "launches").size()).packs;
+    at.packs = kind == "reference" ? false : packed_from(timing, part(a.answer, "launches")).packs;
     const RecordedAnswer* profile = run ? recording_->find("profile", a.asked) : &a;
     if (auto moved = profile ? dram_bytes_of(profile->answer) : std::nullopt) at.dram_intensity = *flops / *moved;
     points_.push_back(std::move(at));

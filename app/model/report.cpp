@@ -66,7 +66,7 @@ Report report_from(const json& j, const Document& asked, bool final) {
     r.references.push_back({text(ref, "name"), text(ref, "what_ran"), text(ref, "reason"), text(ref, "source"),
                             number(ref, "max_abs"), number(ref, "max_bound_ratio"), number(ref, "median_ms")});
   r.timing = timing_from(part(j, "timing"));
-  r.timing.packed = packed_from(part(j, "timing"), part(j, "launches").size());
+  r.timing.packed = packed_from(part(j, "timing"), part(j, "launches"));
   r.conditions = conditions_from(part(j, "conditions"));
   for (const auto& l : part(j, "launches")) {
     ReportLaunch launch;

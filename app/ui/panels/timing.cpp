@@ -99,7 +99,7 @@ void packed_figures(const Theme& t, const ReportTiming& m, const char* source) {
       "follow each other as in a model: a launch that may begin early does so while the call before it ends. The large "
       "figure above is of the whole plan, which packs them in each call.";
   if (!p.median_ms) {
-    if (!p.packs) figure(t, "weights packed before", "not recorded", {what, "", p.reason.c_str()}, &t.dim);
+    if (!p.packs || !p.told) figure(t, "weights packed before", "not recorded", {what, "", p.reason.c_str()}, &t.dim);
     return;
   }
   figure(t, "weights packed before", time_text(*p.median_ms),

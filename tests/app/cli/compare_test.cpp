@@ -225,9 +225,15 @@ TEST_F(RecordingsCompared, AreNotWrittenOver) {
                     kernel = folder_.write("mine.cu", text.data(), text.size()),
                     round_about = folder_.path("./mine.cu");
   expect_refused({"profile", kernel, "--trust", "--out", round_about}, "out", round_about, rule);
+  expect_refused({"profile", kernel + ":gather", "--trust", "--out", kernel}, "out", kernel, rule);
   EXPECT_EQ(text_file(kernel), text);
   EXPECT_EQ(text_file(then), before);
-  // What is there and is not read is written over, as ever.
+  const std::string oracle = folder_.path("oracle.npy");
+  ASSERT_EQ(convscope_run({"run", "direct", "--save", folder_.path(".")}).code, 0);
+  expect_refused({"run", "direct", "--input", oracle, "--save", folder_.path("")}, "save", oracle, rule);
+  // What is there and is not read is written over, as ever: a kernel of that name is no file.
+  const std::string named = "cd " + folder_.path("") + " && convscope export S4 --format source --out S4";
+  for (int time = 0; time < 2; time++) EXPECT_EQ(convscope_shell(named).code, 0);
   EXPECT_EQ(convscope_run({"compare", then, now, "--format", "json", "--out", kernel}).code, 0);
   EXPECT_NE(text_file(kernel), text);
 }

@@ -54,8 +54,14 @@ Document asked() {
   return d;
 }
 
+json launched(std::initializer_list<const char*> entries) {
+  json all = json::array();
+  for (const char* e : entries) all.push_back({{"entry", e}});
+  return all;
+}
+
 TEST(PackedTimes, OfAnAnswer) {
-  PackedTime t = packed_from(packing_entry("x"), 2);
+  PackedTime t = packed_from(packing_entry("x"), launched({"x_pack", "x"}));
   EXPECT_EQ(t.packs, true);
   EXPECT_EQ(t.median_ms, 2);
   EXPECT_EQ(t.low_ms, 2 * 0.99);
@@ -65,28 +71,30 @@ TEST(PackedTimes, OfAnAnswer) {
   EXPECT_EQ(t.samples_ms.size(), 12u);
   EXPECT_EQ(t.cold_samples_ms.size(), 12u);
   EXPECT_EQ(t.reason, "");
-  t = packed_from(plain_entry("x"), 1);
+  t = packed_from(plain_entry("x"), launched({"x"}));
   EXPECT_EQ(t.packs, false);
   EXPECT_FALSE(t.median_ms || t.packing_ms);
   EXPECT_EQ(t.reason, "it packs no weights");
-  test::with_odd_fields(packing_entry("x"), [](const json& odd) { packed_from(odd, 2); });
+  test::with_odd_fields(packing_entry("x"), [](const json& odd) { packed_from(odd, launched({"x_pack", "x"})); });
 }
 
-// Older answers: one launch packs nothing, of several nobody said.
+// Older answers: one launch packs nothing, several do if one of them is called so; without launches nobody knows.
 TEST(PackedTimes, OfAnAnswerThatKnowsNone) {
   const json old = {{"hot", times_of(3)}};
-  EXPECT_EQ(packed_from(old, 1).packs, false);
-  for (size_t launches : {size_t{0}, size_t{2}}) {
+  EXPECT_EQ(packed_from(old, launched({"main"})).packs, false);
+  for (const auto& [launches, packs] : {std::pair{json(nullptr), std::optional<bool>{}},
+                                        {launched({"mma_pack_tf32", "mma_tiles_tf32"}), true},
+                                        {launched({"scatter_fill_f32", "scatter_f32"}), false}}) {
     PackedTime t = packed_from(old, launches);
-    EXPECT_FALSE(t.packs);
+    EXPECT_EQ(t.packs, packs) << launches;
     EXPECT_FALSE(t.median_ms);
     EXPECT_NE(t.reason.find("not recorded"), std::string::npos) << t.reason;
   }
 }
 
 TEST(PackedTimes, OfARun) {
-  json j = {{"timing", times_of(3)}, {"launches", {{{"entry", "pack"}}, {{"entry", "main"}}}}};
-  EXPECT_FALSE(report_from(j, asked(), true).timing.packed.packs);
+  json j = {{"timing", times_of(3)}, {"launches", {{{"entry", "x_pack"}}, {{"entry", "x"}}}}};
+  EXPECT_EQ(report_from(j, asked(), true).timing.packed.packs, true);
   j["timing"].update(packing_entry("x"));
   Report r = report_from(j, asked(), true);
   EXPECT_EQ(r.timing.median_ms, 3);

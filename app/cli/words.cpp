@@ -7,7 +7,6 @@
 #include "app/engine/kernel_file.h"
 #include "app/engine/recording.h"
 #include "kernels/base/error.h"
-#include "kernels/runtime/registry.h"
 
 namespace convscope {
 namespace {
@@ -44,7 +43,9 @@ void keep_words(std::vector<std::string> words) { kept_words() = std::move(words
 std::vector<std::string> kernel_files_to_read() {
   std::vector<std::string> files;
   for (const auto& [option, value] : options_and_values())
-    if (!one_of(option, {"--out", "--save"}) && names_file(value)) files.push_back(file_of_kernel(value));
+    if (const std::string file = file_of_kernel(value);
+        !one_of(option, {"--out", "--save"}) && (file.ends_with(".cu") || file.ends_with(".py")))
+      files.push_back(file);
   return files;
 }
 

@@ -226,14 +226,25 @@ const std::vector<RecordedPoint>& Recorded::points(const Document& document) con
 const ProfileCeilings* Recorded::ceilings() const {
   using namespace json_fields;
   if (!ceilings_ && recording_) {
-    const RecordedAnswer* best = nullptr;
     auto of = [](const json& answer) -> const json& { return part(part(answer, "roofline"), "ceilings"); };
-    auto rate = [&](const RecordedAnswer& a) { return number(of(a.answer), "memory_gbs").value_or(0); };
+    // Measured ones before those of a data sheet, which know nothing of the L2 cache; of these the fastest memory.
+    using Order = std::pair<bool, double>;
+    auto order = [&](const RecordedAnswer& a) {
+      return Order(number(of(a.answer), "l2_gbs").value_or(0) > 0, number(of(a.answer), "memory_gbs").value_or(0));
+    };
+    std::vector<const RecordedAnswer*> all;
     for (const auto& a : recording_->answers)
-      if (a.type() == "profile" && text(part(a.answer, "device"), "kind") == "cuda" &&
-          rate(a) > (best ? rate(*best) : 0))
-        best = &a;
-    ceilings_ = best ? ceilings_from(of(shown_answer(*recording_, *best))) : ProfileCeilings{};
+      if (a.type() == "profile" && text(part(a.answer, "device"), "kind") == "cuda") all.push_back(&a);
+    const auto best = std::max_element(all.begin(), all.end(), [&](auto* a, auto* b) { return order(*a) < order(*b); });
+    ceilings_ = best != all.end() ? ceilings_from(of(shown_answer(*recording_, **best))) : ProfileCeilings{};
+    // A rate that was measured can be reached: of each the highest, whichever profile has it.
+    for (const RecordedAnswer* a : all) {
+      if (order(*a).first != order(**best).first) continue;
+      const ProfileCeilings other = ceilings_from(of(a->answer));
+      for (const auto rate : {&ProfileCeilings::f32_gflops, &ProfileCeilings::tf32_gflops, &ProfileCeilings::f16_gflops,
+                              &ProfileCeilings::f64_gflops, &ProfileCeilings::l2_gbs, &ProfileCeilings::shared_gbs})
+        (*ceilings_).*rate = std::max((*ceilings_).*rate, other.*rate);
+    }
   }
   return ceilings_ && ceilings_->memory_gbs > 0 ? &*ceilings_ : nullptr;
 }

@@ -288,7 +288,7 @@ void draw_row(Frame& f, const Ladder& l, const LadderRow& r, const Axis& axis, c
   code(draw, t, {right - code_width(t, times), text_y}, t.dim, times);
   const float ms_right = right - columns.times - t.em * 0.8f - columns.mark;
   code(draw, t, {ms_right - code_width(t, ms), text_y}, ink, ms);
-  code(draw, t, {ms_right + t.em * 0.2f, text_y}, t.dim, packing_mark(r));
+  if (columns.mark > 0) code(draw, t, {ms_right + t.em * 0.2f, text_y}, t.dim, packing_mark(r));
 }
 
 // The axis' lines through the rows, and its names in the window above, where they stay when the rows are scrolled.
@@ -477,9 +477,11 @@ void draw_ladder(Frame& f) {
   ImDrawList* names = ImGui::GetWindowDrawList();
   ImGui::Dummy({1, t.em * 1.1f});
   if (!ImGui::BeginChild("rows", {0, 0}, ImGuiChildFlags_None)) return ImGui::EndChild();
-  const Columns columns = columns_of(t, l);
+  Columns columns = columns_of(t, l);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
+  // Where there is little room a row says when it is pointed at whether packing is in its time.
+  if (width < columns.names + columns.figures(t) + t.em * 6) columns.ms -= std::exchange(columns.mark, 0.0f);
   const Axis axis =
       axis_of(l, at.x + columns.names, at.x + std::max(width - columns.figures(t), columns.names + t.em * 4));
   ImGui::PushStyleVarY(ImGuiStyleVar_ItemSpacing, 0);

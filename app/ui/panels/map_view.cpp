@@ -86,7 +86,10 @@ void draw_failing(Frame& f, const MapTile& tile, const Mapping& m) {
   }
 }
 
-float class_rail(float height) { return std::min(ImGui::GetFontSize() * 0.4f, height * 0.1f); }
+// No more than a part of the first row: what it covers is not seen.
+float class_rail(const Mapping& m) {
+  return std::min({ImGui::GetFontSize() * 0.4f, m.size.y * 0.1f, std::max(m.cell_h() * 0.25f, 2.0f)});
+}
 
 // Residue classes (j + p) mod s as tints, positions that no tap reaches hatched.
 void draw_classes(Frame& f, const Report& r, const Mapping& m) {
@@ -104,7 +107,7 @@ void draw_classes(Frame& f, const Report& r, const Mapping& m) {
     if (p.stride == 1) continue;
     draw->AddRectFilled({a, m.at.y}, {b, m.at.y + m.size.y}, packed(class_tint(p, j), tint_share));
     // On a bright value a tint is hardly seen: at the edge it stands as the legend has it.
-    draw->AddRectFilled({a, m.at.y}, {b, m.at.y + class_rail(m.size.y)}, packed(class_tint(p, j)));
+    draw->AddRectFilled({a, m.at.y}, {b, m.at.y + class_rail(m)}, packed(class_tint(p, j)));
   }
 }
 

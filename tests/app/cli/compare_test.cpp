@@ -236,6 +236,8 @@ TEST_F(RecordingsCompared, AreNotWrittenOver) {
   for (int time = 0; time < 2; time++) EXPECT_EQ(convscope_shell(named).code, 0);
   EXPECT_EQ(convscope_run({"compare", then, now, "--format", "json", "--out", kernel}).code, 0);
   EXPECT_NE(text_file(kernel), text);
+  EXPECT_EQ(convscope_run({"record", then, "direct", "--preset", "kernelbench-79-small", "--samples", "2"}).code, 0)
+      << "what is recorded goes into the file that is there";
 }
 
 TEST_F(RecordingsCompared, WhatElseDiffersIsSaid) {

@@ -103,7 +103,7 @@ TEST_F(RoofOfARecording, CeilingsOfWhatIsAllowed) {
   const ProfileCeilings* all = bench_->recorded().ceilings();
   ASSERT_TRUE(all);
   EXPECT_EQ(tf32.peak(), all->f16_gflops) << "f16 numbers with a scale are as accurate";
-  EXPECT_NEAR(tf32.peak(), 905324, 1000);
+  EXPECT_NEAR(tf32.peak(), 921427, 1000);
   EXPECT_EQ(strict.peak(), all->f32_gflops) << "strict products are made outside of the tensor cores";
   EXPECT_EQ(strict.flats.size(), 2u) << "which are shown all the same";
   EXPECT_FALSE(strict.by_bytes(19.2));

@@ -35,7 +35,7 @@ TEST_F(RecordedLayer, HasOneFloorInEveryPanel) {
   const auto floor = floor_of((*a_)->bench(), (*a_)->document(), *(*a_)->bench().report_of((*a_)->document()));
   ASSERT_TRUE(floor);
   const std::string time = time_text(floor->ms);
-  expect("Ladder", {"floor " + time, "97.5 times the floor"});
+  expect("Ladder", {"floor " + time, "97.6 times the floor"});
   expect("Timing", {"floor (operations at " + floor->rate + ") | " + time});
   expect("Timing", {"385 µs"}, false);  // of the data sheet, as the run itself had it
   expect("Roofline", {floor->rate, "of its roof"});

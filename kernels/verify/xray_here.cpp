@@ -28,7 +28,7 @@ std::vector<ConvProblem> stand_for(const ConvProblem& p) {
   ConvProblem all = p, one = p;
   one.batch = 1;
   shorten(all), shorten(one);
-  if (walked_products(all) > most_standing) return {};
+  if (walked_products(all) > most_asked) return {};
   if (one.length <= all.length) return {all};
   return {all, one};
 }

@@ -133,6 +133,10 @@ CauseWords cause_words(const json& xray, bool right, const CauseBeside& beside) 
             true};
   // Wrong as it was asked for, and right on the small problem of that kind.
   const std::string here = "right here, but not in general: ";
+  const std::string elsewhere = "seen on other small problems: ";
+  // The x-ray did not get to know what the verdict does.
+  if (right && status == "wrong" && sentence.starts_with(elsewhere))
+    return {here + sentence.substr(elsewhere.size()), "", false};
   const bool none_here = xray.value("without_effect", false);
   if (!right && status == "right-here-only" && sentence.starts_with(here) && !none_here)
     return {"seen on other small problems: " + sentence.substr(here.size()), "", false};

@@ -15,6 +15,7 @@
 #include "kernels/verify/pattern.h"
 #include "kernels/verify/sixteen_bits.h"
 #include "kernels/verify/xray_extents.h"
+#include "kernels/verify/xray_here.h"
 #include "kernels/verify/xray_mapped.h"
 #include "kernels/verify/xray_problems.h"
 #include "kernels/verify/xray_sizes.h"
@@ -154,7 +155,7 @@ Told conclude(Xray& x, const std::vector<Mapped>& all, const LengthFormula& leng
     }
   }
   if (!all_told && shown->length.empty()) {
-    if (const auto rule = rule_of(maps_of(all))) {
+    if (const auto rule = rule_of(all)) {
       x.faults = {rule->what}, x.formula = rule->formula, x.right_formula = rule->right_formula;
       x.sentence = (x.is == Xray::Is::right_here_only ? right_here_but : "") + rule->what;
       another.clear();
@@ -341,8 +342,8 @@ void tell_fixed(Xray& x, const FixedSizes& fixed, Told told) {
 
 std::string right_index() { return IndexFormula{}.text(); }
 
-Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, Accuracy accuracy,
-          const XrayLimits& limits, Activity& activity) {
+Xray xray_by_stand_ins(Device& device, const KernelDefinition& kernel, const ConvProblem& p, Accuracy accuracy,
+                       const XrayLimits& limits, Activity& activity) {
   require_legal(p);
   Xray x;
   const auto problems = small_problems(kernel, p);
@@ -414,7 +415,6 @@ Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, 
       mapped.insert(mapped.begin(), std::move(*one));
     }
   // What follows has the places behind the small problems: a kernel that ends the engine there is asked without.
-  enum { longer_ones, sizes, other_sizes, judged_ones, larger_ones };
   auto begins = [&](size_t step) {
     const size_t place = problems.size() + step;
     if (limits.left_out.contains(place)) return false;

@@ -14,6 +14,8 @@ namespace convscope {
 
 // Begins what is told of other problems than the asked one.
 inline const std::string right_here_but = "right here, but not in general: ";
+// In its place where the asked one is wrong too, or nobody knows.
+inline const std::string seen_elsewhere = "seen on other small problems: ";
 
 // p: of which it is told; a term that is the definition's there comes last.
 void tell_program(Xray& x, std::vector<ProgramFault> faults, const ConvProblem& p);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <functional>
 
 #include "kernels/verify/index_formula.h"
 
@@ -102,20 +103,46 @@ std::optional<Mapped> from_on(const Mapped& m, int64_t first) {
   return wrong;
 }
 
+// Of every problem; first: of how many sequences which. Empty where it is not so on one of them.
+std::vector<Mapped> all_from_on(const std::vector<Mapped>& all, const std::function<int64_t(int64_t)>& first) {
+  std::vector<Mapped> maps;
+  for (const Mapped& m : all) {
+    auto one = m.right ? std::optional(m) : from_on(m, first(m.problem.batch));
+    if (!one) return {};
+    maps.push_back(std::move(*one));
+  }
+  return maps;
+}
+
+std::string words_of_sequences(int64_t first, bool or_last) {
+  if (or_last && first == 1) return "in the second of two sequences";
+  if (or_last) return fmt::format("in the last of {} sequences", first + 1);
+  return first == 1 ? "in sequences after the first" : fmt::format("in sequences from n = {} on", first);
+}
+
 }  // namespace
 
-std::optional<WholeRule> rule_of(const std::vector<const IndexMap*>& all) {
+std::optional<WholeRule> rule_of(const std::vector<const IndexMap*>& all, const std::vector<ConvProblem>& of) {
   std::vector<TermMap> maps;
   for (const IndexMap* m : all) {
     if (!sums_alone(*m)) return {};
     maps.emplace_back(*m);
   }
+  auto problem_of = [&](const TermMap& m) {
+    return of.empty() ? m.problem() : of[static_cast<size_t>(&m - maps.data())];
+  };
   for (auto* rule : {other_numbers, wrong_steps, wrong_classes, wrong_count, left_of_outputs, wrong_taps,
                      wrong_channels, transposed_tiles, beside_tiles, wrong_modulo, left_from, other_orders})
     if (const TermFault f = rule(maps); !f.what.empty())
-      return WholeRule{f.what + (f.seen_on ? fmt::format(" (on {})", describe(f.seen_on->problem())) : ""), f.formula,
+      return WholeRule{f.what + (f.seen_on ? fmt::format(" (on {})", describe(problem_of(*f.seen_on))) : ""), f.formula,
                        f.right_formula};
   return {};
+}
+
+std::optional<WholeRule> rule_of(const std::vector<Mapped>& all) {
+  std::vector<ConvProblem> of;
+  for (const Mapped& m : all) of.push_back(m.problem);
+  return rule_of(maps_of(all), of);
 }
 
 std::optional<SequencesApart> sequences_apart(const std::vector<Mapped>& all) {
@@ -125,17 +152,17 @@ std::optional<SequencesApart> sequences_apart(const std::vector<Mapped>& all) {
     if (!m.right) most = std::max(most, m.problem.batch);
   }
   if (most < 2) return {};
-  const char* after_first = most > 2 ? "in sequences after the first" : "in the second of two sequences";
-  for (const auto& [which, last] : {std::pair{after_first, false}, {"in the last sequence", true}}) {
-    SequencesApart apart{which, {}};
-    for (const Mapped& m : all) {
-      auto one = m.right ? std::optional(m) : from_on(m, last ? m.problem.batch - 1 : 1);
-      if (!one) break;
-      apart.maps.push_back(std::move(*one));
-    }
-    if (apart.maps.size() == all.size()) return apart;
+  for (int64_t first = 1; first < most; first++) {
+    auto maps = all_from_on(all, [&](int64_t) { return first; });
+    if (maps.empty()) continue;
+    // Where no more sequences were mapped, the last may be meant as well.
+    const bool or_last =
+        std::all_of(all.begin(), all.end(), [&](const Mapped& m) { return m.right || m.problem.batch == first + 1; });
+    return SequencesApart{words_of_sequences(first, or_last), std::move(maps)};
   }
-  return {};
+  auto maps = all_from_on(all, [](int64_t batch) { return batch - 1; });
+  if (maps.empty()) return {};
+  return SequencesApart{"in the last sequence", std::move(maps)};
 }
 
 }  // namespace convscope

@@ -26,12 +26,14 @@ std::optional<RowFault> positions_or_sums(const std::vector<Mapped>& all, const 
 struct WholeRule {
   std::string what, formula, right_formula;
 };
-std::optional<WholeRule> rule_of(const std::vector<const IndexMap*>& all);
+// of: the problems that are named in its words, where the maps are cut from those of others; empty: their own.
+std::optional<WholeRule> rule_of(const std::vector<const IndexMap*>& all, const std::vector<ConvProblem>& of = {});
+std::optional<WholeRule> rule_of(const std::vector<Mapped>& all);
 
 // Some sequences are right and the others all wrong in one way: maps of one of these alone, each as of a problem with
 // one sequence. Nothing where it is not so on all problems on which anything is wrong.
 struct SequencesApart {
-  std::string which;  // "in sequences after the first"
+  std::string which;  // "in sequences after the first"; "in the last of 3 sequences" where only 3 were mapped
   std::vector<Mapped> maps;
 };
 std::optional<SequencesApart> sequences_apart(const std::vector<Mapped>& all);

@@ -33,6 +33,10 @@ __device__ __forceinline__ float sum_of(const ConvArgs& c, const Element& e, con
 TERMS(f_later_channel, t.is = e.n == 0 || t.w_channel < last)
 TERMS(f_last_sequence_channel, t.is = e.n + 1 < c.batch || t.w_channel < last)
 TERMS(f_channel_by_sequence, t.is = t.w_channel != e.n - 1)
+TERMS(f_later_taps, if (e.n > 0 && t.k < 2 && K > 1) t.k = 1 - t.k)
+TERMS(f_third_on_taps, if (e.n > 1) t.k = K - 1 - t.k)
+TERMS(f_third_alone_taps, if (e.n == 2) t.k = K - 1 - t.k)
+TERMS(f_last_sequence_taps, if (e.n + 1 == c.batch) t.k = K - 1 - t.k)
 
 // Exchanged in tiles of T × T.
 __device__ __forceinline__ void exchange(int64_t& a, int64_t& b, int64_t T) {
@@ -163,6 +167,10 @@ NUMBERS(f_stride_of_three_at_most, if (q.stride > 3) q.stride = 3)
 KERNEL(f_later_channel)
 KERNEL(f_last_sequence_channel)
 KERNEL(f_channel_by_sequence)
+KERNEL(f_later_taps)
+KERNEL(f_third_on_taps)
+KERNEL(f_third_alone_taps)
+KERNEL(f_last_sequence_taps)
 KERNEL(f_tile_of_x)
 KERNEL(f_first_tile_of_x)
 KERNEL(f_tile_of_w)

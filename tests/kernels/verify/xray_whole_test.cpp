@@ -115,5 +115,59 @@ INSTANTIATE_TEST_SUITE_P(
                     WholeFault{"f_last_channel_of_one", "from output channel"}),
     by_kernel);
 
+ConvProblem few_channels(int64_t batch) {
+  return {.batch = batch, .in_channels = 4, .out_channels = 4, .kernel_size = 5, .length = 50, .padding = 1};
+}
+// Too many weights to be mapped itself.
+ConvProblem many_channels(int64_t batch) {
+  return {.batch = batch,
+          .in_channels = 24,
+          .out_channels = 20,
+          .kernel_size = 15,
+          .length = 301,
+          .stride = 2,
+          .padding = 1};
+}
+
+// One sequence is cut from a map: the problem that is named is the one that was mapped.
+TEST(XraySequences, TheProblemIsNamedThatWasMapped) {
+  EXPECT_EQ(test::rayed("f_later_taps", few_channels(4)).sentence,
+            "in sequences after the first: of 5 taps of w 0 and 1 are exchanged (on 2 × 3→2, K 5, L 9, s 1, p 1, d 1)");
+  // The control: the map is of one sequence itself.
+  const Xray x =
+      test::rayed("f_one_pair_of_taps", {.in_channels = 6, .out_channels = 5, .kernel_size = 8, .length = 101});
+  EXPECT_TRUE(test::has(x.sentence, "4 and 5 are exchanged (on 1 × ")) << x.sentence;
+}
+
+// Which sequences are wrong is said only as far as maps tell it.
+TEST(XraySequences, TheLastOrAllFromOneOn) {
+  auto said = [](const char* kernel, const ConvProblem& p) { return test::rayed(kernel, p).sentence; };
+  EXPECT_TRUE(said("f_third_on_taps", few_channels(4)).starts_with("in sequences from n = 2 on: "))
+      << said("f_third_on_taps", few_channels(4));
+  const std::string three = said("f_third_on_taps", many_channels(3));
+  EXPECT_TRUE(test::has(three, "in the last of 3 sequences: ")) << three;
+  // The controls.
+  EXPECT_TRUE(said("f_last_sequence_taps", few_channels(4)).starts_with("in the last sequence: "))
+      << said("f_last_sequence_taps", few_channels(4));
+  const std::string alone = said("f_third_alone_taps", few_channels(4));
+  EXPECT_FALSE(test::has(alone, " on: ") || test::has(alone, "the last")) << alone;
+}
+
+// What stands for the asked problem has two sequences: that it is right says nothing of a third.
+TEST(XraySequences, RightHereIsSaidOfWhatIsRightThere) {
+  for (const ConvProblem& p : {few_channels(4), few_channels(3), many_channels(3)})
+    for (const char* kernel : {"f_third_on_taps", "f_third_alone_taps"}) {
+      const Xray x = test::rayed(kernel, p);
+      EXPECT_NE(x.is, Xray::Is::right_here_only) << kernel << ": " << x.sentence;
+      EXPECT_FALSE(test::has(x.sentence, "right here")) << kernel;
+    }
+  // The controls: of two sequences none is the third.
+  for (const ConvProblem& p : {few_channels(2), many_channels(2)}) {
+    const Xray x = test::rayed("f_third_on_taps", p);
+    EXPECT_EQ(x.is, Xray::Is::right_here_only);
+    EXPECT_TRUE(x.sentence.starts_with("right here, but not in general: ")) << x.sentence;
+  }
+}
+
 }  // namespace
 }  // namespace convscope

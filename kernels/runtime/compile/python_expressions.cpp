@@ -61,7 +61,7 @@ PythonExpression PythonExpressions::expression() {
 }
 PythonExpression PythonExpressions::either() {
   Expression e = both();
-  while (is_word("or")) {
+  for (int links = 0; is_word("or"); one_more(links)) {
     const int l = line();
     at_++;
     e = node(Expression::either, "or", {std::move(e), both()}, l);
@@ -70,7 +70,7 @@ PythonExpression PythonExpressions::either() {
 }
 PythonExpression PythonExpressions::both() {
   Expression e = negated();
-  while (is_word("and")) {
+  for (int links = 0; is_word("and"); one_more(links)) {
     const int l = line();
     at_++;
     e = node(Expression::both, "and", {std::move(e), negated()}, l);
@@ -93,7 +93,7 @@ std::string PythonExpressions::comparing() {
 }
 PythonExpression PythonExpressions::comparison() {
   Expression left = sum(), chain;
-  while (true) {
+  for (int links = 0;; one_more(links)) {
     const int l = line();
     const std::string sign = comparing();
     if (sign.empty()) return chain.kind == Expression::nothing ? left : chain;
@@ -111,7 +111,7 @@ bool PythonExpressions::assigns(std::string_view sign) const {  // "+=" is none 
 }
 PythonExpression PythonExpressions::sum() {
   Expression e = product();
-  while ((is_sign("+") || is_sign("-")) && !assigns("+")) {
+  for (int links = 0; (is_sign("+") || is_sign("-")) && !assigns("+"); one_more(links)) {
     const int l = line();
     const std::string sign(of(at_++));
     e = node(Expression::binary, sign, {std::move(e), product()}, l);
@@ -120,11 +120,11 @@ PythonExpression PythonExpressions::sum() {
 }
 PythonExpression PythonExpressions::product() {
   Expression e = signed_one();
-  while (true) {
+  for (int links = 0;; one_more(links)) {
     std::string sign;
     for (const char* s : {"//", "**", "*", "/", "%", "@"})
-      if (sign.empty() && is_sign(s) && !assigns(s)) sign = s;
-    if (sign.empty()) return e;
+      if (sign.empty() && is_sign(s)) sign = s;
+    if (sign.empty() || assigns(sign)) return e;
     const int l = line();
     at_ += sign.size();
     e = node(Expression::binary, sign, {std::move(e), signed_one()}, l);
@@ -135,10 +135,18 @@ PythonExpression PythonExpressions::signed_one() {
   const int l = line();
   if (take_sign("-")) return node(Expression::unary, "-", {signed_one()}, l);
   if (take_sign("+")) return signed_one();
-  return with_what_follows(atom());
+  return power();
+}
+// Binds closer than the sign before it, and less than the one behind it: -2 ** -1. From the right: a ** (b ** c).
+PythonExpression PythonExpressions::power() {
+  Expression e = with_what_follows(atom());
+  if (!is_sign("**") || assigns("**")) return e;
+  const int l = line();
+  at_ += 2;
+  return node(Expression::binary, "**", {std::move(e), signed_one()}, l);
 }
 PythonExpression PythonExpressions::with_what_follows(Expression e) {
-  while (true) {
+  for (int links = 0;; one_more(links)) {
     const int l = line();
     if (take_sign(".")) {
       std::string word = need_name();
@@ -308,7 +316,7 @@ void PythonExpressions::add_pieces(Expression& to, const std::string& body) cons
   text_ends();
 }
 
-// {a: b, **c}, and {a, b}, which is as good as a list here.
+// {a: b, **c}, and {a, b}: a list whose word says that it is a set.
 PythonExpression PythonExpressions::names() {
   Expression e = node(Expression::names, "", {}, line());
   while (!take_sign("}")) {
@@ -321,14 +329,14 @@ PythonExpression PythonExpressions::names() {
         at_++;
         e.parts.push_back(expression());
       } else if (e.parts.size() == 1 || e.kind == Expression::list) {
-        e.kind = Expression::list;
+        e.kind = Expression::list, e.word = "set";
       } else {
         throw NotKnown{};
       }
       if (is_word("for") && e.parts.size() == (e.kind == Expression::list ? 1 : 2)) {
         Expression element = e.kind == Expression::list ? std::move(e.parts.front())
                                                         : node(Expression::tuple, "", std::move(e.parts), e.line);
-        e = walked(std::move(element), e.kind == Expression::list ? "[" : "{");
+        e = walked(std::move(element), e.kind == Expression::list ? "set" : "{");
         need("}");
         return e;
       }

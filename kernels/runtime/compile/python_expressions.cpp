@@ -1,6 +1,7 @@
 #include "kernels/runtime/compile/python_expressions.h"
 
 #include <algorithm>
+#include <charconv>
 #include <memory>
 #include <utility>
 
@@ -261,6 +262,28 @@ PythonExpression PythonExpressions::target() {
   return node(Expression::tuple, "", std::move(all), l);
 }
 
+namespace {
+
+// What \x41, \u00e9 or \101 stand for, in UTF-8; i: at the backslash, then at the last character of it. "": another.
+std::string written_as_number(std::string_view body, size_t& i) {
+  const char kind = body[i + 1];
+  const bool octal = kind >= '0' && kind <= '7';
+  const size_t from = i + (octal ? 1 : 2), most = octal ? 3 : kind == 'x' ? 2 : kind == 'u' ? 4 : 0;
+  uint32_t code = 0;
+  const auto [end, error] = std::from_chars(body.data() + std::min(from, body.size()),
+                                            body.data() + std::min(from + most, body.size()), code, octal ? 8 : 16);
+  const size_t taken = error == std::errc{} ? static_cast<size_t>(end - body.data()) - from : 0;
+  if (taken == 0 || (!octal && taken != most)) return "";
+  i = from + taken - 1;
+  if (code < 0x80) return {static_cast<char>(code)};
+  std::string made;
+  if (code >= 0x800) made += static_cast<char>(0xe0 | code >> 12);
+  made += static_cast<char>(code >= 0x800 ? 0x80 | (code >> 6 & 0x3f) : 0xc0 | code >> 6);
+  return made + static_cast<char>(0x80 | (code & 0x3f));
+}
+
+}  // namespace
+
 // Strings that stand one behind the other, with what their backslashes mean.
 PythonExpression PythonExpressions::string() {
   Expression e = node(Expression::text, "", {}, line());
@@ -270,7 +293,12 @@ PythonExpression PythonExpressions::string() {
     const size_t before = e.word.size();
     for (size_t i = 0; i < body.size(); i++) {
       const char next = body[i] == '\\' && !now().raw && i + 1 < body.size() ? body[i + 1] : ' ';
-      constexpr std::string_view written = "nt\\'\"", means = "\n\t\\'\"";
+      constexpr std::string_view written = "nt\\'\"rabfv", means = "\n\t\\'\"\r\a\b\f\v";
+      if (next != ' ')
+        if (const std::string own = written_as_number(body, i); !own.empty()) {
+          e.word += own;
+          continue;
+        }
       const size_t known = written.find(next);
       e.word += known == written.npos ? body[i] : means[known];
       i += known != written.npos;

@@ -327,6 +327,7 @@ TEST(PythonModule, TheLanguageMeansWhatItMeansInPython) {
         Means{"    a = [1]\n    b = a\n    b += [2]\n    t = [last := v for v in (1, 2)]\n", "len(a) * 10 + last",
               "22"},
         Means{"    a = []\n    a.append(a)\n", "a == a", "True"},
+        Means{"", R"('a\x41\101\u0042' == 'aAAB')", "True"},
         Means{"", "torch.cuda.current_stream().cuda_stream", "0"},
         Means{"", "float('inf') > 1e300", "True"}}) {
     const std::string text = with_records(std::string(m.before) + "    return ext.f(x, " + m.value + ")\n");

@@ -12,13 +12,13 @@ std::optional<PythonValue> PythonWalk::calling_function(const std::string& name,
     const auto zipped = walking_function("zip", {{a.by_place.begin() + 1, a.by_place.end()}, {}});
     Value::List all;
     for (const Value& given : *list_in(*zipped)) all.push_back(with(a.by_place[0], *list_in(given)));
-    return python_list(std::move(all));
+    return python_list_of(PythonSort::once, std::move(all));
   }
   if (name == "filter" && a.by_place.size() == 2) {
     Value::List all;
     for (const Value& one : elements_walked(a.by_place[1]))
       if (truth_of(is_none(a.by_place[0]) ? one : with(a.by_place[0], {one}))) all.push_back(one);
-    return python_list(std::move(all));
+    return python_list_of(PythonSort::once, std::move(all));
   }
   if (name == "functools.reduce" && a.by_place.size() > 1) {
     Value::List all = elements_walked(a.by_place[1]);
@@ -40,7 +40,7 @@ std::optional<PythonValue> PythonWalk::calling_function(const std::string& name,
     if (name != "sorted" && keyed.empty()) throw NotFollowed{};
     if (name != "sorted") return keyed.front().second;
     for (size_t i = 0; i < all.size(); i++) all[i] = keyed[i].second;
-    return python_list(std::move(all));
+    return python_list_of(PythonSort::list, std::move(all));
   }
   if (name == "functools.partial" && !a.by_place.empty()) {
     auto made = std::make_shared<Object>();

@@ -1,6 +1,7 @@
 #include "kernels/runtime/compile/python_expressions.h"
 
 #include <algorithm>
+#include <charconv>
 #include <memory>
 #include <utility>
 
@@ -61,7 +62,7 @@ PythonExpression PythonExpressions::expression() {
 }
 PythonExpression PythonExpressions::either() {
   Expression e = both();
-  while (is_word("or")) {
+  for (int links = 0; is_word("or"); one_more(links)) {
     const int l = line();
     at_++;
     e = node(Expression::either, "or", {std::move(e), both()}, l);
@@ -70,7 +71,7 @@ PythonExpression PythonExpressions::either() {
 }
 PythonExpression PythonExpressions::both() {
   Expression e = negated();
-  while (is_word("and")) {
+  for (int links = 0; is_word("and"); one_more(links)) {
     const int l = line();
     at_++;
     e = node(Expression::both, "and", {std::move(e), negated()}, l);
@@ -93,7 +94,7 @@ std::string PythonExpressions::comparing() {
 }
 PythonExpression PythonExpressions::comparison() {
   Expression left = sum(), chain;
-  while (true) {
+  for (int links = 0;; one_more(links)) {
     const int l = line();
     const std::string sign = comparing();
     if (sign.empty()) return chain.kind == Expression::nothing ? left : chain;
@@ -111,7 +112,7 @@ bool PythonExpressions::assigns(std::string_view sign) const {  // "+=" is none 
 }
 PythonExpression PythonExpressions::sum() {
   Expression e = product();
-  while ((is_sign("+") || is_sign("-")) && !assigns("+")) {
+  for (int links = 0; (is_sign("+") || is_sign("-")) && !assigns("+"); one_more(links)) {
     const int l = line();
     const std::string sign(of(at_++));
     e = node(Expression::binary, sign, {std::move(e), product()}, l);
@@ -120,11 +121,11 @@ PythonExpression PythonExpressions::sum() {
 }
 PythonExpression PythonExpressions::product() {
   Expression e = signed_one();
-  while (true) {
+  for (int links = 0;; one_more(links)) {
     std::string sign;
     for (const char* s : {"//", "**", "*", "/", "%", "@"})
-      if (sign.empty() && is_sign(s) && !assigns(s)) sign = s;
-    if (sign.empty()) return e;
+      if (sign.empty() && is_sign(s)) sign = s;
+    if (sign.empty() || assigns(sign)) return e;
     const int l = line();
     at_ += sign.size();
     e = node(Expression::binary, sign, {std::move(e), signed_one()}, l);
@@ -135,10 +136,18 @@ PythonExpression PythonExpressions::signed_one() {
   const int l = line();
   if (take_sign("-")) return node(Expression::unary, "-", {signed_one()}, l);
   if (take_sign("+")) return signed_one();
-  return with_what_follows(atom());
+  return power();
+}
+// Binds closer than the sign before it, and less than the one behind it: -2 ** -1. From the right: a ** (b ** c).
+PythonExpression PythonExpressions::power() {
+  Expression e = with_what_follows(atom());
+  if (!is_sign("**") || assigns("**")) return e;
+  const int l = line();
+  at_ += 2;
+  return node(Expression::binary, "**", {std::move(e), signed_one()}, l);
 }
 PythonExpression PythonExpressions::with_what_follows(Expression e) {
-  while (true) {
+  for (int links = 0;; one_more(links)) {
     const int l = line();
     if (take_sign(".")) {
       std::string word = need_name();
@@ -253,6 +262,28 @@ PythonExpression PythonExpressions::target() {
   return node(Expression::tuple, "", std::move(all), l);
 }
 
+namespace {
+
+// What \x41, \u00e9 or \101 stand for, in UTF-8; i: at the backslash, then at the last character of it. "": another.
+std::string written_as_number(std::string_view body, size_t& i) {
+  const char kind = body[i + 1];
+  const bool octal = kind >= '0' && kind <= '7';
+  const size_t from = i + (octal ? 1 : 2), most = octal ? 3 : kind == 'x' ? 2 : kind == 'u' ? 4 : 0;
+  uint32_t code = 0;
+  const auto [end, error] = std::from_chars(body.data() + std::min(from, body.size()),
+                                            body.data() + std::min(from + most, body.size()), code, octal ? 8 : 16);
+  const size_t taken = error == std::errc{} ? static_cast<size_t>(end - body.data()) - from : 0;
+  if (taken == 0 || (!octal && taken != most)) return "";
+  i = from + taken - 1;
+  if (code < 0x80) return {static_cast<char>(code)};
+  std::string made;
+  if (code >= 0x800) made += static_cast<char>(0xe0 | code >> 12);
+  made += static_cast<char>(code >= 0x800 ? 0x80 | (code >> 6 & 0x3f) : 0xc0 | code >> 6);
+  return made + static_cast<char>(0x80 | (code & 0x3f));
+}
+
+}  // namespace
+
 // Strings that stand one behind the other, with what their backslashes mean.
 PythonExpression PythonExpressions::string() {
   Expression e = node(Expression::text, "", {}, line());
@@ -262,7 +293,12 @@ PythonExpression PythonExpressions::string() {
     const size_t before = e.word.size();
     for (size_t i = 0; i < body.size(); i++) {
       const char next = body[i] == '\\' && !now().raw && i + 1 < body.size() ? body[i + 1] : ' ';
-      constexpr std::string_view written = "nt\\'\"", means = "\n\t\\'\"";
+      constexpr std::string_view written = "nt\\'\"rabfv", means = "\n\t\\'\"\r\a\b\f\v";
+      if (next != ' ')
+        if (const std::string own = written_as_number(body, i); !own.empty()) {
+          e.word += own;
+          continue;
+        }
       const size_t known = written.find(next);
       e.word += known == written.npos ? body[i] : means[known];
       i += known != written.npos;
@@ -308,7 +344,7 @@ void PythonExpressions::add_pieces(Expression& to, const std::string& body) cons
   text_ends();
 }
 
-// {a: b, **c}, and {a, b}, which is as good as a list here.
+// {a: b, **c}, and {a, b}: a list whose word says that it is a set.
 PythonExpression PythonExpressions::names() {
   Expression e = node(Expression::names, "", {}, line());
   while (!take_sign("}")) {
@@ -321,14 +357,14 @@ PythonExpression PythonExpressions::names() {
         at_++;
         e.parts.push_back(expression());
       } else if (e.parts.size() == 1 || e.kind == Expression::list) {
-        e.kind = Expression::list;
+        e.kind = Expression::list, e.word = "set";
       } else {
         throw NotKnown{};
       }
       if (is_word("for") && e.parts.size() == (e.kind == Expression::list ? 1 : 2)) {
         Expression element = e.kind == Expression::list ? std::move(e.parts.front())
                                                         : node(Expression::tuple, "", std::move(e.parts), e.line);
-        e = walked(std::move(element), e.kind == Expression::list ? "[" : "{");
+        e = walked(std::move(element), e.kind == Expression::list ? "set" : "{");
         need("}");
         return e;
       }

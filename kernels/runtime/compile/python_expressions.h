@@ -77,6 +77,11 @@ class PythonExpressions {
   Expression sum();
   Expression product();
   Expression signed_one();
+  Expression power();
+  // A chain of so many is not known: what walks it goes as deep.
+  void one_more(int& links) const {
+    if (++links > 500) throw NotKnown{};
+  }
   Expression index();
   Expression string();
   void add_pieces(Expression& to, const std::string& body) const;

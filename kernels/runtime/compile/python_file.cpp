@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 #include <regex>
+#include <set>
 
 #include "kernels/runtime/compile/host_functions.h"
 #include "kernels/runtime/compile/launch_lines.h"
@@ -17,14 +18,41 @@ using Statement = PythonStatement;
 
 namespace {
 
+// a.append(b), a[b] = c
+bool changes(const Statement& s) {
+  static const std::set<std::string> methods = {"append", "extend", "insert",  "update",     "pop", "remove",
+                                                "clear",  "sort",   "reverse", "setdefault", "add", "discard"};
+  return s.kind == Statement::expression && s.value.kind == Expression::call &&
+         methods.contains(s.value.parts.front().word);
+}
+void names_changed(const Statement& s, std::set<std::string>& names) {
+  if (changes(s)) names.insert(root_of(s.value));
+  for (const Expression& to : s.targets)
+    if (to.kind == Expression::attribute || to.kind == Expression::subscript) names.insert(root_of(to));
+  for (const auto* part : {&s.body, &s.otherwise})
+    for (const Statement& inner : *part)
+      if (s.kind != Statement::function && s.kind != Statement::type) names_changed(inner, names);
+}
+void bind(PythonFile& f) {
+  for (const Statement& s : f.statements) {
+    // Not what is only done where the file is run itself.
+    if (s.kind == Statement::branch && s.value.kind == Expression::compare && root_of(s.value.parts[0]) == "__name__")
+      continue;
+    std::set<std::string> names;
+    const std::span<const Statement> one(&s, 1);
+    names_bound({one.begin(), one.end()}, names);
+    names_changed(s, names);
+    for (const std::string& name : names)
+      if (!name.empty()) f.bound[name].push_back(&s);
+  }
+}
+
 // Of what stands at the outer level, also behind an `if`.
 void define(PythonFile& f, const std::vector<Statement>& all) {
   for (const Statement& s : all) {
     if (s.kind == Statement::function || s.kind == Statement::type) f.definitions[s.word] = &s;
     if (s.kind == Statement::none)
       for (const PythonParameter& p : s.parameters) f.imports[p.name] = p.value.word;
-    if (s.kind == Statement::assignment && s.targets.size() == 1 && s.targets[0].kind == Expression::name)
-      f.global_names[s.targets[0].word] = &s.value;
     if (s.kind == Statement::tries || s.kind == Statement::with) define(f, s.body);
     if (s.kind == Statement::branch && !(s.value.kind == Expression::compare)) define(f, s.body);
   }
@@ -32,9 +60,38 @@ void define(PythonFile& f, const std::vector<Statement>& all) {
 
 }  // namespace
 
+std::string root_of(const Expression& e) {
+  const Expression* at = &e;
+  while ((at->kind == Expression::attribute || at->kind == Expression::subscript || at->kind == Expression::call) &&
+         !at->parts.empty())
+    at = &at->parts.front();
+  return at->kind == Expression::name ? at->word : "";
+}
+void names_bound(const Expression& target, std::set<std::string>& names) {
+  if (target.kind == Expression::name) names.insert(target.word);
+  if (target.kind == Expression::naming) names_bound(target.parts[0], names);
+  if (target.kind == Expression::tuple || target.kind == Expression::list || target.kind == Expression::star)
+    for (const Expression& part : target.parts) names_bound(part, names);
+}
+void names_bound(const std::vector<Statement>& all, std::set<std::string>& names) {
+  for (const Statement& s : all) {
+    if (s.kind == Statement::function || s.kind == Statement::type) {
+      names.insert(s.word);
+      continue;
+    }
+    if (s.kind == Statement::none)
+      for (const PythonParameter& p : s.parameters) names.insert(p.name);
+    if (s.kind != Statement::none)  // a name with a type alone is none
+      for (const Expression& target : s.targets) names_bound(target, names);
+    names_bound(s.body, names), names_bound(s.otherwise, names);
+  }
+}
+
 const Statement* method_of(const PythonFile& f, const Statement* type, const std::string& name, int deep) {
-  for (const Statement& s : type->body)
-    if (s.kind == Statement::function && s.word == name) return &s;
+  for (auto s = type->body.rbegin(); s != type->body.rend(); ++s)  // the last of them is meant
+    if (s->kind == Statement::function && s->word == name && !is_decorated(*s, "setter") &&
+        !is_decorated(*s, "deleter"))
+      return &*s;
   for (const Expression& base : type->bases)
     if (const auto known = f.definitions.find(base.word); base.kind == Expression::name &&
                                                           known != f.definitions.end() &&
@@ -95,6 +152,7 @@ std::shared_ptr<const PythonFile> python_file(const std::string& text) {
   auto f = std::make_shared<PythonFile>();
   f->text = text, f->statements = python_statements(text);
   define(*f, f->statements);
+  bind(*f);
   if (all->size() == most) all->erase(all->begin());
   all->push_back(f);
   return f;

@@ -40,7 +40,8 @@ bool PythonWalk::matches(const Value& v, const Expression& pattern, Locals& l) {
       return assign(pattern.parts[0], v, l), true;
     case Expression::tuple:
     case Expression::list:
-      return list_in(v) && matches_all(*list_in(v), pattern.parts, l);
+      return list_in(v) && sort_of(v) != PythonSort::set && sort_of(v) != PythonSort::once &&
+             matches_all(*list_in(v), pattern.parts, l);
     case Expression::call:
       return matches_class(v, pattern, l);
     default:
@@ -59,7 +60,7 @@ bool PythonWalk::matches_all(const Value::List& all, const std::vector<Expressio
   for (size_t i = 0; i < patterns.size(); i++) {
     if (rest && i == before) {
       const auto from = static_cast<int64_t>(i), to = static_cast<int64_t>(i + behind + 1);
-      matches(python_list(part_of_list(all, from, to, 1)), patterns[i].parts[0], l);
+      matches(python_list_of(PythonSort::list, part_of_list(all, from, to, 1)), patterns[i].parts[0], l);
     } else if (!matches(all[rest && i > before ? i + behind : i], patterns[i], l)) {
       return false;
     }
@@ -81,11 +82,10 @@ bool PythonWalk::matches_class(const Value& v, const Expression& pattern, Locals
     if (pattern.parts.size() > 1) throw NotFollowed{};  // by place: __match_args__
     return std::all_of(pattern.named.begin(), pattern.named.end(), [&](const auto& named) {
       const auto field = own->attributes.find(named.first);
-      return field != own->attributes.end() && matches(field->second, named.second, l);
+      return matches(field == own->attributes.end() ? attribute(v, named.first) : field->second, named.second, l);
     });
   }
-  // Which of a list and a tuple a value is, is not kept.
-  if (!pattern.named.empty() || pattern.parts.size() > 2 || (type.word == "list" && list_in(v))) throw NotFollowed{};
+  if (!pattern.named.empty() || pattern.parts.size() > 2) throw NotFollowed{};
   return is_instance(v, type) && (pattern.parts.size() == 1 || matches(v, pattern.parts[1], l));
 }
 

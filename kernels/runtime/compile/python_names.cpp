@@ -43,7 +43,7 @@ void put_all(PythonObject& names, const PythonValue& others) {
 }
 
 PythonValue::List elements_walked(const PythonValue& v) {
-  if (const auto* list = list_in(v)) return *list;
+  if (const auto* list = list_in(v)) return walk_once(v), *list;
   const PythonObjectPointer names = names_in(v);
   if (!names) throw NotFollowed{};
   PythonValue::List keys;
@@ -55,7 +55,7 @@ PythonValue names_method(PythonObject& names, const std::string& method, const P
   PythonValue::List all;
   if (method == "keys" || method == "values" || method == "items") {
     for (const auto& [key, v] : names.entries)
-      all.push_back(method == "keys" ? key : method == "values" ? v : python_list({key, v}));
+      all.push_back(method == "keys" ? key : method == "values" ? v : python_tuple({key, v}));
     return python_list(std::move(all));
   }
   if (method == "copy" || method == "clear") {
@@ -120,7 +120,7 @@ PythonValue list_method(PythonValue::List& all, const std::string& method, const
   }
   if (method == "reverse") return std::reverse(all.begin(), all.end()), PythonValue{};
   if (method == "clear") return all.clear(), PythonValue{};
-  if (method == "copy") return python_list(all);
+  if (method == "copy") return python_list_of(PythonSort::list, all);
   if (method == "count")
     return {int64_t{std::count_if(all.begin(), all.end(), [&](const auto& v) { return same_values(v, one()); })}};
   if (method == "index" && found() != all.end()) return {int64_t{found() - all.begin()}};
@@ -152,8 +152,8 @@ PythonValue all_pairs(const PythonArguments& a) {
     tuples = std::move(longer);
   }
   PythonValue::List made;
-  for (auto& tuple : tuples) made.push_back(python_list(std::move(tuple)));
-  return python_list(std::move(made));
+  for (auto& tuple : tuples) made.push_back(python_tuple(std::move(tuple)));
+  return python_list_of(PythonSort::once, std::move(made));
 }
 
 }  // namespace
@@ -178,13 +178,16 @@ std::optional<PythonValue> walking_function(const std::string& name, const Pytho
     for (size_t i = 0; i < shortest; i++) {
       PythonValue::List one;
       for (const auto& list : lists) one.push_back(list[i]);
-      all.push_back(python_list(std::move(one)));
+      all.push_back(python_tuple(std::move(one)));
     }
-    return python_list(std::move(all));
+    if (!a.by_name.empty()) throw NotFollowed{};
+    return python_list_of(PythonSort::once, std::move(all));
   }
-  all = elements_walked(a.by_place.front());
+  const bool ordered = name != "sorted" && name != "set" && name != "all" && name != "any" && name != "sum";
+  all = ordered ? elements_walked(a.by_place.front()) : elements_unordered(a.by_place.front());
   if (name == "sum" || name == "math.prod") {
-    PythonValue v{int64_t{name == "math.prod"}};
+    const PythonValue* start = a.find("start", name == "sum" ? 1 : 99);
+    PythonValue v = start ? *start : PythonValue{int64_t{name == "math.prod"}};
     for (const PythonValue& one : all) v = python_arithmetic(name == "sum" ? "+" : "*", v, one);
     return v;
   }
@@ -194,17 +197,22 @@ std::optional<PythonValue> walking_function(const std::string& name, const Pytho
     PythonValue::List joined;
     for (const PythonValue& part : name == "itertools.chain" ? a.by_place : all)
       for (const PythonValue& one : elements_walked(part)) joined.push_back(one);
-    return python_list(std::move(joined));
+    return python_list_of(PythonSort::once, std::move(joined));
   }
   if (name == "itertools.product") return all_pairs(a);
   if (name == "enumerate") {
     const PythonValue* first = a.find("start", 1);
     int64_t i = first ? whole_number(*first) : 0;
-    for (PythonValue& one : all) one = python_list({{i++}, one});
+    for (PythonValue& one : all) one = python_tuple({{i++}, one});
   }
   if (name == "reversed") std::reverse(all.begin(), all.end());
   if (name == "sorted") list_method(all, "sort", {{}, a.by_name});
-  return python_list(std::move(all));
+  if (name.starts_with("itertools.")) throw NotFollowed{};
+  if (name == "set") return python_set(all);
+  const PythonSort sort = name == "tuple"                      ? PythonSort::tuple
+                          : name == "list" || name == "sorted" ? PythonSort::list
+                                                               : PythonSort::once;
+  return python_list_of(sort, std::move(all));
 }
 
 }  // namespace convscope::host

@@ -90,6 +90,10 @@ void PythonWalk::fields(const PythonObjectPointer& made, const PythonArguments& 
   for (const Statement* field : fields_of(*made->statement)) {
     const std::string& name = field->targets[0].word;
     const Value* given = is_given(*field) ? a.find(name.c_str(), place++) : nullptr;
+    if (!is_given(*field) && !said_of(field->value, "default") && !said_of(field->value, "default_factory")) {
+      made->own_rules = true;  // __post_init__() gives it: what it is compared by is not among the fields
+      continue;
+    }
     used += given != nullptr;
     try {
       all.emplace_back(Value{name}, given ? *given : default_of(*field));
@@ -143,7 +147,7 @@ PythonValue PythonWalk::named_tuple(const Object& type, const PythonArguments& a
 std::optional<PythonValue> PythonWalk::record_method(const PythonObjectPointer& o, const std::string& name,
                                                      const PythonArguments& a) {
   if (name != "_replace" && name != "_asdict" && name != "replace" && name != "asdict" && name != "astuple") return {};
-  if (o->entries.empty() || !a.by_place.empty()) throw NotFollowed{};
+  if (o->entries.empty() || !a.by_place.empty() || o->own_rules) throw NotFollowed{};
   auto now = o->entries;
   for (auto& [field, v] : now) v = o->attributes.at(string_of(field));
   if (name.ends_with("replace")) {
@@ -166,7 +170,7 @@ std::optional<PythonValue> PythonWalk::record_method(const PythonObjectPointer& 
   if (name != "astuple") return Value{names};
   Value::List all;
   for (const auto& entry : now) all.push_back(entry.second);
-  return python_list(std::move(all));
+  return python_tuple(std::move(all));
 }
 
 // ---- enumerations

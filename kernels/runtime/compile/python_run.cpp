@@ -32,6 +32,7 @@ class Module : PythonWalk {
     const Statement* type = module_of(file_);
     auto self = std::make_shared<Object>();
     self->kind = Object::instance, self->statement = type;
+    look_at_class(*type, *self);
     // A method that is kept in one would keep its module, whether this returns or is refused.
     struct Cleared {
       Object& module;
@@ -129,15 +130,7 @@ class Module : PythonWalk {
     return {o};
   }
   Value global(const std::string& name) override {
-    if (auto known = made_.find(name); known != made_.end()) return known->second;
-    if (auto d = file_.definitions.find(name); d != file_.definitions.end())
-      return made_[name] = function_value(*d->second);  // one alone: a class may be given attributes
-    if (auto g = file_.global_names.find(name); g != file_.global_names.end() && walking_.insert(name).second) {
-      Locals none;
-      Value v = value_of(*g->second, none);
-      walking_.erase(name);
-      return made_[name] = v;
-    }
+    if (const auto known = global_value(name)) return *known;
     const auto import = file_.imports.find(name);
     const std::string path = import == file_.imports.end() ? "" : import->second;
     if (path.starts_with("torch.") || path.starts_with("math.")) return value_of_path(path);
@@ -146,7 +139,9 @@ class Module : PythonWalk {
     static const std::map<std::string, std::string> short_names = {
         {"F", "torch.nn.functional"}, {"nn", "torch.nn"}, {"functional", "torch.nn.functional"}};
     const auto known = short_names.find(name);
-    return python_path(known == short_names.end() ? name : known->second);
+    Value v = python_path(known == short_names.end() ? name : known->second);
+    object_in(v)->bare = import == file_.imports.end() && known == short_names.end() && !is_pythons(name);
+    return v;
   }
   Value attribute(const Value& of, const std::string& name) override {
     if (auto t = tensor_in(of)) return stays(tensor_attribute(*t, name));
@@ -165,6 +160,7 @@ class Module : PythonWalk {
         const Statement* m = o->statement ? method_of(file_, o->statement, name) : nullptr;
         if (!m && o->statement)
           if (auto v = class_attribute(*o->statement, name)) return *v;
+        if (!m && name != "__class__" && !is_known_method(name)) throw NotFollowed{};
         if (m && (is_decorated(*m, "property") || is_decorated(*m, "cached_property"))) return call_function(*m, o, {});
         auto made = std::make_shared<Object>();
         made->kind = Object::method, made->name = name, made->statement = m, made->self = o;
@@ -201,9 +197,16 @@ class Module : PythonWalk {
     if (auto own = o->attributes.find(name); own != o->attributes.end()) return own->second;
     if (is_enumeration(type)) return member(type, name);
     Locals none;
-    for (const Statement& s : type.body)
-      if (s.kind == Statement::assignment && s.targets.size() == 1 && s.targets[0].word == name)
-        return o->attributes[name] = value_of(s.value, none);
+    const Statement* last = nullptr;
+    for (const Statement& s : type.body) {
+      std::set<std::string> names;
+      names_bound({s}, names);
+      if (s.kind == Statement::function || s.kind == Statement::type || !names.contains(name)) continue;
+      const bool plain = s.kind == Statement::assignment && s.targets.size() == 1 && s.targets[0].word == name;
+      if (!plain) throw NotFollowed{};
+      last = &s;
+    }
+    if (last) return o->attributes[name] = value_of(last->value, none);
     for (const Expression& base : type.bases)
       if (const auto known = file_.definitions.find(base.word); known != file_.definitions.end() && deep < 8)
         if (auto v = class_attribute(*known->second, name, deep + 1)) return v;
@@ -262,13 +265,16 @@ class Module : PythonWalk {
       const bool one =
           std::string_view(name) != "groups" && std::string_view(name).find("channels") == std::string_view::npos;
       // As PyTorch keeps them: (2,).
-      o->attributes[name] = one && !list_in(value) ? python_list({value}) : value;
+      o->attributes[name] = one && !list_in(value) ? python_tuple({value}) : value;
       if (std::string_view(name) == "bias") {
         const bool has = truth_of(value);
         has_bias_ |= has;
         o->attributes[name] = has ? bias() : Value{};
       }
     }
+    const Value* mode = a.find("padding_mode", 9);
+    o->attributes["padding_mode"] = mode ? *mode : Value{std::string("zeros")};
+    o->attributes["transposed"] = {true};
     const Value* bias = a.find("bias", 7);
     if (!p_.bias && (!bias || truth_of(*bias))) {
       if (!takes_bias_) refuse("always has a bias");
@@ -465,7 +471,13 @@ class Module : PythonWalk {
     }
     auto made = std::make_shared<Object>();
     made->kind = Object::instance, made->statement = &type;
-    if (const Statement* init = method_of(file_, &type, "__init__"))
+    const bool own_init = std::any_of(type.body.begin(), type.body.end(), [](const Statement& s) {
+      return s.kind == Statement::function && s.word == "__init__";
+    });
+    look_at_class(type, *made);
+    if (has_fields(type) && !own_init)
+      fields(made, a);
+    else if (const Statement* init = method_of(file_, &type, "__init__"))
       call_function(*init, made, a);
     else if (is_record(type))
       fields(made, a);
@@ -505,21 +517,18 @@ class Module : PythonWalk {
                           o.statement->parameters[0].name == "ctx" || is_decorated(*o.statement, "classmethod");
       return call_function(*o.statement, itself ? o.self : nullptr, a);
     }
+    if (!is_known_method(o.name)) throw NotFollowed{};
     if (o.name == "register_buffer" || o.name == "register_parameter") {
       const Value *name = a.find("name", 0), *v = a.find(o.name == "register_buffer" ? "tensor" : "param", 1);
       if (!name || !v || !std::holds_alternative<std::string>(name->is)) throw NotFollowed{};
       o.self->attributes[std::get<std::string>(name->is)] = parameter(*v);
       return {};
     }
-    for (const char* quiet : {"eval", "train", "to", "cuda", "float", "half", "bfloat16", "double", "save_for_backward",
-                              "mark_non_differentiable", "set_materialize_grads"})
-      if (o.name == quiet) return {o.self};
-    throw NotFollowed{};
+    return {o.self};
   }
   const ConvProblem& p_;
   const Given& given_;
   std::map<std::string, const PythonFunction*> functions_;
-  std::set<std::string> walking_;
   std::vector<std::string> asked_;  // what the module's __init__() is given, in the usual names
   bool makes_ = false, has_bias_ = false, has_weights_ = false;  // of the layer's sizes
   bool takes_bias_ = false;                                      // __init__() is told whether there is one

@@ -102,8 +102,14 @@ class Parser : PythonExpressions {
     }
     if (take_word("break")) return of_kind(Statement::breaks);
     if (take_word("continue")) return of_kind(Statement::continues);
-    for (const char* w : {"nonlocal", "pass", "del"})
-      if (is_word(w)) return to_line_end(), Statement{};
+    if (take_word("pass")) return Statement{};
+    if (is_word("nonlocal")) throw NotKnown{};
+    if (take_word("del")) {
+      Statement s = of_kind(Statement::deletes);
+      Expression e = target();
+      s.targets = e.kind == Expression::tuple ? std::move(e.parts) : std::vector<Expression>{std::move(e)};
+      return s;
+    }
     if (take_word("global")) {
       Statement s = of_kind(Statement::globals);
       do s.targets.push_back(atom());
@@ -135,6 +141,7 @@ class Parser : PythonExpressions {
       Statement s = of_kind(Statement::loop);
       s.value = expression();
       s.body = suite(outer);
+      s.otherwise = behind(outer);
       return s;
     }
     if (take_word("for")) {
@@ -143,23 +150,21 @@ class Parser : PythonExpressions {
       if (!take_word("in")) throw NotKnown{};
       s.value = expressions();
       s.body = suite(outer);
+      s.otherwise = behind(outer);
       return s;
     }
-    if (take_word("with")) {
-      Statement s = of_kind(Statement::with);
-      while (!is_sign(":") && !line_ended()) at_++;
-      s.body = suite(outer);
-      return s;
-    }
+    if (take_word("with")) return entered(outer);
     if (take_word("try")) {
       Statement s = of_kind(Statement::tries);
       s.body = suite(outer);
       for (skip_ends(); !ended() && column() == outer; skip_ends()) {
-        const bool last = is_word("finally") || is_word("else");
+        const bool finally = is_word("finally"), last = finally || is_word("else");
         if (!last && !is_word("except")) break;
         while (!is_sign(":") && !line_ended()) at_++;
         std::vector<Statement> part = suite(outer);
-        if (last) s.body.insert(s.body.end(), part.begin(), part.end());
+        if (last)
+          (finally ? s.otherwise : s.body).insert((finally ? s.otherwise : s.body).end(), part.begin(), part.end());
+        if (!last) s.word = "except";
       }
       back_to_line_end();
       return s;
@@ -178,13 +183,43 @@ class Parser : PythonExpressions {
     }
     return simple();
   }
-  // What decorates a function changes none of its results but for a few, by name (python_run.cpp).
+  // with a, b as c:, also in brackets.
+  Statement entered(size_t outer) {
+    Statement s = of_kind(Statement::with);
+    const size_t begin = at_;
+    for (const bool brackets : {false, true}) {
+      at_ = begin, s.targets.clear();
+      if (brackets) need("(");
+      do {
+        if (brackets && is_sign(")")) break;
+        const int l = line();
+        Expression e = expression();
+        if (take_word("as")) e = node(Expression::naming, "", {with_what_follows(atom()), std::move(e)}, l);
+        s.targets.push_back(std::move(e));
+      } while (take_sign(","));
+      if (brackets) need(")");
+      if (is_sign(":")) break;
+    }
+    s.body = suite(outer);
+    return s;
+  }
+  // The `else` of a loop.
+  std::vector<Statement> behind(size_t outer) {
+    std::vector<Statement> all;
+    const size_t here = at_;
+    skip_ends();
+    if (!ended() && column() == outer && take_word("else")) return suite(outer);
+    at_ = here;
+    return all;
+  }
+  // What each of them does, or that it is not known: python_globals.cpp.
   Statement decorated(size_t outer) {
     std::vector<Expression> decorators;
     while (take_sign("@")) {
       try {
         decorators.push_back(expression());
       } catch (const NotKnown&) {
+        decorators.emplace_back();
       }
       to_line_end();
       skip_ends();
@@ -219,6 +254,7 @@ class Parser : PythonExpressions {
     while (at_ > 0 && (ended() || now().kind != PythonToken::line_end)) at_--;
   }
   Statement branch(size_t outer) {
+    const Deeper one(*this);
     Statement s = of_kind(Statement::branch);
     s.value = expression();
     s.body = suite(outer);
@@ -326,7 +362,7 @@ class Parser : PythonExpressions {
   }
   Statement simple() {
     Expression first = expressions();
-    for (const char* s : {"+=", "-=", "*=", "//=", "/=", "%=", "@="})
+    for (const char* s : {"+=", "-=", "**=", "*=", "//=", "/=", "%=", "@="})
       if (take_sign(s)) {
         Statement out = of_kind(Statement::augmented);
         out.word = std::string(s).substr(0, std::string_view(s).size() - 1);

@@ -79,14 +79,18 @@ struct PythonStatement {
     function,
     type,
     globals,
+    deletes,
     unknown
   } kind = none;
   int line = 0;
   // A function's or class's name, an augmented operator, of unknown the source; ":" of an assignment with a type,
   // "class" where that is a ClassVar.
   std::string word;
-  std::vector<PythonExpression> targets = {};  // of an assignment, of a name with a type alone, of `global`
-  PythonExpression value = {};                 // assigned, returned, asked, walked
+  // Of an assignment, of a name with a type alone, of `global`, `del`; of `with` what is entered, and as `naming` what
+  // that is called. word: of `try` "except" where it has one.
+  std::vector<PythonExpression> targets = {};
+  PythonExpression value = {};  // assigned, returned, asked, walked
+  // otherwise: also of a loop that no break has left, and what stands behind `finally`.
   std::vector<PythonStatement> body = {}, otherwise = {};
   std::vector<PythonParameter> parameters = {};   // of a function; of an import names and what they stand for
   std::vector<PythonExpression> bases = {};       // of a class

@@ -32,7 +32,7 @@ int64_t number_at(const PythonArguments& a, size_t place, const char* name, std:
 PythonValue numbers(const Sizes& sizes) {
   PythonValue::List all;
   for (const int64_t n : sizes) all.push_back({n});
-  return python_list(std::move(all));
+  return python_tuple(std::move(all));
 }
 
 // What a value says as a device; none: nothing.
@@ -281,7 +281,12 @@ PythonValue call_of_path(const PythonOperations& ops, const std::string& path, c
   };
   // ---- Python's own
   if (auto walked = walking_function(path, a)) return *walked;
-  if (path == "int") return {static_cast<int64_t>(real_number(one()))};
+  if (path == "int" || (path == "round" && a.by_place.size() == 1)) {
+    if (!std::holds_alternative<double>(one().is)) return {whole_number(one())};
+    const double v = real_number(one());
+    if (!(std::abs(v) < 9e18)) throw NotFollowed{};
+    return {static_cast<int64_t>(path == "int" ? v : std::nearbyint(v))};
+  }
   if (path == "float") {
     if (auto s = std::get_if<std::string>(&one().is)) return number_said(*s);
     return {real_number(one())};
@@ -289,12 +294,11 @@ PythonValue call_of_path(const PythonOperations& ops, const std::string& path, c
   if (path == "bool") return {truth_of(one())};
   if (path == "len") {
     if (auto t = tensor_in(one())) return {t->size(0)};
-    return {static_cast<int64_t>(elements_walked(one()).size())};
+    return {static_cast<int64_t>(elements_unordered(one()).size())};
   }
   if (path == "abs" && truth_of({python_comparison(">=", one(), {int64_t{0}})})) return one();
   if (path == "abs") return python_arithmetic("-", {int64_t{0}}, one());
-  if (path == "round" && a.by_place.size() == 1) return {static_cast<int64_t>(std::nearbyint(real_number(one())))};
-  if (path.ends_with("_single")) return list_in(one()) ? one() : python_list({one()});  // torch.nn.modules.utils'
+  if (path.ends_with("_single")) return list_in(one()) ? one() : python_tuple({one()});  // torch.nn.modules.utils'
   if (path == "max" || path == "min") {
     const PythonValue::List all = a.by_place.size() == 1 ? elements_walked(one()) : a.by_place;
     if (all.empty()) throw NotFollowed{};
@@ -302,7 +306,8 @@ PythonValue call_of_path(const PythonOperations& ops, const std::string& path, c
       return path == "max" ? real_number(x) < real_number(y) : real_number(x) > real_number(y);
     });
   }
-  if (path == "tuple" || path == "list" || path == "set") return python_list({});
+  if (path == "tuple") return python_tuple({});
+  if (path == "list" || path == "set") return python_list_of(path == "set" ? PythonSort::set : PythonSort::list, {});
   if (path == "range") {
     const bool ends = a.by_place.size() > 1;
     const int64_t from = ends ? whole_number(one()) : 0, to = whole_number(a.by_place.at(ends ? 1 : 0)),
@@ -324,7 +329,11 @@ PythonValue call_of_path(const PythonOperations& ops, const std::string& path, c
   }
   if (path == "torch.nn.ModuleList")
     return python_list(a.by_place.empty() ? PythonValue::List{} : elements_walked(one()));
-  if (path == "print" || path == "id") return {};
+  if (path == "id") {
+    const Tensor* t = tensor_in(one());
+    return t ? PythonValue{static_cast<int64_t>(t->address())} : throw NotFollowed{};
+  }
+  if (path == "print") return {};
   if (path.starts_with("math.")) {
     const double v = real_number(one());
     if (path == "math.ceil") return {static_cast<int64_t>(std::ceil(v))};
@@ -339,14 +348,14 @@ PythonValue call_of_path(const PythonOperations& ops, const std::string& path, c
     if (sizes.size() < 2) throw NotFollowed{};
     int64_t taps = 1;
     for (size_t i = 2; i < sizes.size(); i++) taps *= sizes[i];
-    return python_list({{sizes[1] * taps}, {sizes[0] * taps}});
+    return python_tuple({{sizes[1] * taps}, {sizes[0] * taps}});
   }
   // ---- what changes no tensor
   for (const char* quiet : {"torch.cuda.", "torch.backends.", "torch.nn.init.", "warnings.", "torch.set_",
                             "torch.manual_seed", "torch._dynamo", "os.", "time.", "logging."})
     if (path.starts_with(quiet)) {
       if (path == "torch.cuda.is_available") return {true};
-      if (path == "torch.cuda.get_device_capability") return python_list({{int64_t{9}}, {int64_t{0}}});
+      if (path == "torch.cuda.get_device_capability") return python_tuple({{int64_t{9}}, {int64_t{0}}});
       if (path == "logging.getLogger") return python_path("logging.logger");
       const bool stream = path == "torch.cuda.current_stream" || path == "torch.cuda.default_stream";
       return stream ? python_path("torch.cuda.Stream") : PythonValue{};

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <set>
+#include <utility>
 
 #include "kernels/runtime/compile/not_followed.h"
 
@@ -14,6 +15,36 @@ bool is_number(const PythonValue& v) { return v.is.index() >= 1 && v.is.index() 
 bool is_whole(const PythonValue& v) { return v.is.index() == 1 || v.is.index() == 2; }
 
 int64_t floor_divided(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+
+// Python's whole numbers have no end; those that have more than 64 bits are not followed.
+PythonValue whole_arithmetic(const std::string& sign, int64_t x, int64_t y) {
+  int64_t made = 0;
+  if (sign == "+" && !__builtin_add_overflow(x, y, &made)) return {made};
+  if (sign == "-" && !__builtin_sub_overflow(x, y, &made)) return {made};
+  if (sign == "*" && !__builtin_mul_overflow(x, y, &made)) return {made};
+  const bool divides = (sign == "//" || sign == "%") && y != 0;
+  if (divides && y == -1 && sign == "%") return {int64_t{0}};
+  if (divides && y == -1) return whole_arithmetic("-", 0, x);
+  if (divides && sign == "//") return {floor_divided(x, y)};
+  if (divides) return {x - floor_divided(x, y) * y};
+  if (sign != "**" || y < 0) throw NotFollowed{};
+  if (x == 0 || x == 1 || x == -1) return {y == 0 || x == 1 || (x == -1 && y % 2 == 0) ? int64_t{1} : x};
+  made = 1;
+  for (int64_t i = 0; i < y; i++)
+    if (__builtin_mul_overflow(made, x, &made)) throw NotFollowed{};
+  return {made};
+}
+
+// With a list, so that a pointer to it is enough to tell.
+struct ListSort {
+  PythonSort sort;
+  bool walked = false;
+  void operator()(PythonValue::List* all) const { delete all; }
+};
+ListSort* sort_kept(const PythonValue& v) {
+  auto list = std::get_if<std::shared_ptr<PythonValue::List>>(&v.is);
+  return list ? std::get_deleter<ListSort>(*list) : nullptr;
+}
 
 }  // namespace
 
@@ -40,6 +71,31 @@ PythonValue python_boolean(bool v) { return {v}; }
 PythonValue python_real(double v) { return {v}; }
 PythonValue python_whole(int64_t v) { return {v}; }
 PythonValue python_list(PythonValue::List all) { return {std::make_shared<PythonValue::List>(std::move(all))}; }
+
+PythonValue python_list_of(PythonSort sort, PythonValue::List all) {
+  return {std::shared_ptr<PythonValue::List>(new PythonValue::List(std::move(all)), ListSort{sort})};
+}
+PythonValue python_set(const PythonValue::List& all) {
+  PythonValue::List once;
+  for (const PythonValue& v : all)
+    if (std::none_of(once.begin(), once.end(), [&](const auto& own) { return same_values(own, v); })) once.push_back(v);
+  return python_list_of(PythonSort::set, std::move(once));
+}
+PythonSort sort_of(const PythonValue& v) {
+  const ListSort* kept = sort_kept(v);
+  if (kept) return kept->sort;
+  const auto o = object_in(v);  // a named tuple
+  return o && o->kind == PythonObject::instance && o->elements ? PythonSort::tuple : PythonSort::other;
+}
+PythonValue::List elements_unordered(const PythonValue& v) {
+  const auto* list = list_in(v);
+  return list && sort_of(v) == PythonSort::set ? *list : elements_walked(v);
+}
+void walk_once(const PythonValue& v) {
+  ListSort* kept = sort_kept(v);
+  if (kept && kept->sort == PythonSort::set && list_in(v)->size() > 1) throw NotFollowed{};  // in its own order
+  if (kept && kept->sort == PythonSort::once && std::exchange(kept->walked, true)) throw NotFollowed{};
+}
 
 bool is_none(const PythonValue& v) { return std::holds_alternative<std::monostate>(v.is); }
 
@@ -119,10 +175,12 @@ bool truth_of(const PythonValue& v) {
   if (is_none(v)) return false;
   if (is_number(v)) return real_number(v) != 0;
   if (auto s = std::get_if<std::string>(&v.is)) return !s->empty();
+  if (sort_of(v) == PythonSort::once) return true;
   if (auto list = list_in(v)) return !list->empty();
   if (auto names = names_in(v)) return !names->entries.empty();
   if (tensor_in(v)) throw NotFollowed{};  // its values are not known
-  if (const auto o = object_in(v); o && o->kind == PythonObject::unknown) throw NotFollowed{};
+  if (const auto o = object_in(v); o && (o->kind == PythonObject::unknown || o->bare || o->own_rules))
+    throw NotFollowed{};
   return true;
 }
 
@@ -132,25 +190,83 @@ PythonValue unknown_text() {
   return {o};
 }
 
+namespace {
+
+bool same_lists(const PythonValue& a, const PythonValue& b) {
+  const PythonValue::List &list = *list_in(a), &other = *list_in(b);
+  const PythonSort sort = sort_of(a);
+  for (const PythonSort s : {sort, sort_of(b)})
+    if (s != PythonSort::list && s != PythonSort::tuple) throw NotFollowed{};
+  return sort == sort_of(b) && std::equal(list.begin(), list.end(), other.begin(), other.end(), same_values);
+}
+bool same_entries(PythonObject& a, PythonObject& b) {
+  return a.entries.size() == b.entries.size() && std::all_of(a.entries.begin(), a.entries.end(), [&](const auto& own) {
+           const PythonValue* other = value_at(b, own.first);
+           return other && same_values(own.second, *other);
+         });
+}
+bool same_objects(PythonObject& a, PythonObject& b) {
+  if (a.own_rules || b.own_rules) throw NotFollowed{};
+  if (a.kind != b.kind) return false;
+  if (a.kind == PythonObject::path) return a.name == b.name;
+  if (a.kind == PythonObject::names) return same_entries(a, b);
+  if (a.kind == PythonObject::method || a.kind == PythonObject::partial || a.kind == PythonObject::host_function)
+    throw NotFollowed{};  // they are made anew wherever they are named
+  if (a.kind != PythonObject::instance || a.entries.empty() || a.statement != b.statement) return false;
+  return std::all_of(a.entries.begin(), a.entries.end(), [&](const auto& field) {
+    const auto own = a.attributes.find(string_of(field.first)), other = b.attributes.find(string_of(field.first));
+    if (own == a.attributes.end() || other == b.attributes.end()) throw NotFollowed{};
+    return same_values(own->second, other->second);
+  });
+}
+// A list may hold itself.
+struct Inside {
+  Inside() {
+    if (++deep > 50) deep--, throw NotFollowed{};
+  }
+  ~Inside() { deep--; }
+  Inside(const Inside&) = delete;
+  static thread_local int deep;
+};
+thread_local int Inside::deep = 0;
+
+}  // namespace
+
+bool is_same(const PythonValue& a, const PythonValue& b) {
+  for (const PythonValue& v : {a, b})
+    if (const auto o = object_in(v); o && o->bare) throw NotFollowed{};
+  if (a.is.index() != b.is.index()) return false;
+  if (auto list = std::get_if<std::shared_ptr<PythonValue::List>>(&a.is))
+    return *list == std::get<std::shared_ptr<PythonValue::List>>(b.is);
+  if (const auto o = object_in(a), other = object_in(b); o)  // a path is made anew wherever it is named
+    return o == other || (o->kind == PythonObject::path && other->kind == o->kind && o->name == other->name);
+  if (a.is.index() >= 2 && a.is.index() <= 4) throw NotFollowed{};  // numbers and strings: as Python keeps them
+  return same_values(a, b);
+}
+
 bool same_values(const PythonValue& a, const PythonValue& b) {
+  const Inside one;
+  for (const PythonValue& v : {a, b})
+    if (const auto o = object_in(v); o && o->bare) throw NotFollowed{};
   if (is_none(a) || is_none(b)) return is_none(a) && is_none(b);
   for (const PythonValue& v : {a, b})
     if (const auto o = object_in(v); o && o->kind == PythonObject::unknown) throw NotFollowed{};
+  if (is_whole(a) && is_whole(b)) return whole_number(a) == whole_number(b);
   if (is_number(a) && is_number(b)) return real_number(a) == real_number(b);
-  if (auto list = list_in(a), other = list_in(b); list && other)
-    return std::equal(list->begin(), list->end(), other->begin(), other->end(), same_values);
+  if (a.is.index() == b.is.index() && a.is.index() >= 7 && is_same(a, b)) return true;
+  if (list_in(a) && list_in(b)) return same_lists(a, b);
   if (a.is.index() != b.is.index()) return false;
   if (auto t = tensor_in(a)) return t->address() == tensor_in(b)->address();
   if (auto s = std::get_if<std::string>(&a.is)) return *s == std::get<std::string>(b.is);
   if (auto t = std::get_if<ScalarType>(&a.is)) return *t == std::get<ScalarType>(b.is);
-  if (auto o = object_in(a))
-    return o == object_in(b) || (o->kind == PythonObject::path && o->name == object_in(b)->name);
+  if (auto o = object_in(a)) return same_objects(*o, *object_in(b));
   return true;
 }
 
 Sizes sizes_in(const PythonValue::List& given, size_t from) {
   if (given.size() == from + 1)
-    if (auto list = list_in(given[from])) return sizes_in(*list);
+    if (auto list = list_in(given[from]); list && !(list->size() == 1 && list_in(list->front())))
+      return sizes_in(*list);
   Sizes sizes;
   for (size_t i = from; i < given.size(); i++) sizes.push_back(whole_number(given[i]));
   return sizes;
@@ -162,56 +278,66 @@ PythonValue python_arithmetic(const std::string& sign, const PythonValue& a, con
     if (s && other) return {*s + *other};
     auto list = list_in(a), more = list_in(b);
     if (list && more) {
+      if (sort_of(a) == PythonSort::set || sort_of(a) == PythonSort::once || sort_of(b) != sort_of(a))
+        throw NotFollowed{};
       PythonValue::List both = *list;
       both.insert(both.end(), more->begin(), more->end());
-      return python_list(std::move(both));
+      return python_list_of(sort_of(a), std::move(both));
     }
   }
   if (auto list = list_in(a); list && sign == "*" && is_whole(b)) {
     PythonValue::List times;
-    for (int64_t n = whole_number(b); n > 0 && times.size() < 1000; n--)
+    for (int64_t n = whole_number(b); n > 0 && !list->empty(); n--) {
+      if (times.size() + list->size() > 100'000) throw NotFollowed{};
       times.insert(times.end(), list->begin(), list->end());
-    return python_list(std::move(times));
+    }
+    return python_list_of(sort_of(a), std::move(times));
   }
   if (!is_number(a) || !is_number(b)) throw NotFollowed{};
-  if (is_whole(a) && is_whole(b) && sign != "/") {
-    const int64_t x = whole_number(a), y = whole_number(b);
-    if (sign == "+") return {x + y};
-    if (sign == "-") return {x - y};
-    if (sign == "*") return {x * y};
-    if ((sign == "//" || sign == "%") && y == 0) throw NotFollowed{};
-    if (sign == "//") return {floor_divided(x, y)};
-    if (sign == "%") return {x - floor_divided(x, y) * y};
-  }
+  if (is_whole(a) && is_whole(b) && sign != "/" && !(sign == "**" && whole_number(b) < 0))
+    return whole_arithmetic(sign, whole_number(a), whole_number(b));
   const double x = real_number(a), y = real_number(b);
   if (sign == "+") return {x + y};
   if (sign == "-") return {x - y};
   if (sign == "*") return {x * y};
   if (sign == "/" && y != 0) return {x / y};
   if (sign == "//" && y != 0) return {std::floor(x / y)};
-  if (sign == "**") {
-    const double power = std::pow(x, y);
-    if (is_whole(a) && is_whole(b) && y >= 0) return {static_cast<int64_t>(power)};
-    return {power};
-  }
+  // Of zero and of numbers below it Python raises, or gives a complex number.
+  if (sign == "**" && (x > 0 || (y == std::floor(y) && (x < 0 || y >= 0)))) return {std::pow(x, y)};
   throw NotFollowed{};
 }
 
 bool python_comparison(const std::string& sign, const PythonValue& a, const PythonValue& b) {
-  if (sign == "is" || sign == "==") return same_values(a, b);
-  if (sign == "is not" || sign == "!=") return !same_values(a, b);
+  if (sign == "is" || sign == "is not") return is_same(a, b) == (sign == "is");
+  if (sign == "==") return same_values(a, b);
+  if (sign == "!=") return !same_values(a, b);
   if (sign == "in" || sign == "not in") {
     auto part = std::get_if<std::string>(&a.is), whole = std::get_if<std::string>(&b.is);
     if (part && whole) return (whole->find(*part) != whole->npos) == (sign == "in");
-    const PythonValue::List list = elements_walked(b);
+    const PythonValue::List list = elements_unordered(b);
     const bool in =
         std::any_of(list.begin(), list.end(), [&](const PythonValue& each) { return same_values(a, each); });
     return in == (sign == "in");
   }
   if (!is_number(a) || !is_number(b)) throw NotFollowed{};
+  if (is_whole(a) && is_whole(b)) {
+    const int64_t x = whole_number(a), y = whole_number(b);
+    return sign == "<" ? x < y : sign == ">" ? x > y : sign == "<=" ? x <= y : x >= y;
+  }
   const double x = real_number(a), y = real_number(b);
   return sign == "<" ? x < y : sign == ">" ? x > y : sign == "<=" ? x <= y : x >= y;
 }
+
+namespace {
+
+bool is_of_sort(const PythonValue& v, const std::string& word) {
+  if (!list_in(v)) return false;
+  const auto o = object_in(v);
+  if (sort_of(v) == PythonSort::other && !o) throw NotFollowed{};
+  return sort_of(v) == (word == "list" ? PythonSort::list : PythonSort::tuple);
+}
+
+}  // namespace
 
 bool is_instance(const PythonValue& v, const PythonExpression& types) {
   std::vector<const PythonExpression*> all;
@@ -220,13 +346,15 @@ bool is_instance(const PythonValue& v, const PythonExpression& types) {
   else
     all.push_back(&types);
   return std::any_of(all.begin(), all.end(), [&](const PythonExpression* t) {
-    return t->word == "int"     ? is_whole(v)
-           : t->word == "float" ? std::holds_alternative<double>(v.is)
-           : t->word == "bool"  ? std::holds_alternative<bool>(v.is)
-           : t->word == "str"   ? std::holds_alternative<std::string>(v.is)
-           : t->word == "tuple" || t->word == "list" || t->word == "Iterable" ? list_in(v) != nullptr
-           : t->word == "Tensor"                                              ? tensor_in(v) != nullptr
-                                                                              : throw NotFollowed{};
+    return t->word == "int"                          ? is_whole(v)
+           : t->word == "float"                      ? std::holds_alternative<double>(v.is)
+           : t->word == "bool"                       ? std::holds_alternative<bool>(v.is)
+           : t->word == "str"                        ? std::holds_alternative<std::string>(v.is)
+           : t->word == "tuple" || t->word == "list" ? is_of_sort(v, t->word)
+           : t->word == "Iterable" && !object_in(v) && !std::holds_alternative<std::string>(v.is)
+               ? list_in(v) != nullptr
+           : t->word == "Tensor" ? tensor_in(v) != nullptr
+                                 : throw NotFollowed{};
   });
 }
 

@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,14 +32,34 @@ struct PythonObject {
     unknown,   // a text whose words are not known: it may be kept, and not asked about
     tuples     // collections.namedtuple: its fields as entries, `sizes` how many of them have no default
   } kind = path;
-  std::string name;                                            // of a path, a host function
-  std::map<std::string, PythonValue> attributes;               // of an instance, a layer
-  const PythonStatement* statement = nullptr;                  // of a function, a method, a class
-  std::shared_ptr<PythonObject> self;                          // of a method, a parent
-  Sizes sizes;                                                 // of what was made with values of its own
-  std::vector<std::pair<PythonValue, PythonValue>> entries;    // of names
-  std::shared_ptr<PythonValue::List> elements;                 // of a named tuple, a sequence; null: it has none
-  std::shared_ptr<std::map<std::string, PythonValue>> around;  // of a function in another: what that one's names were
+  bool bare = false;       // of a path: a name that the file gives nothing, nor Python: nobody knows what it is
+  bool own_rules = false;  // of an instance: its class says itself what it equals, or when it is true
+  std::string name;        // of a path, a host function
+  std::map<std::string, PythonValue> attributes;             // of an instance, a layer
+  const PythonStatement* statement = nullptr;                // of a function, a method, a class
+  std::shared_ptr<PythonObject> self;                        // of a method, a parent
+  Sizes sizes;                                               // of what was made with values of its own
+  std::vector<std::pair<PythonValue, PythonValue>> entries;  // of names
+  std::shared_ptr<PythonValue::List> elements;               // of a named tuple, a sequence; null: it has none
+  std::shared_ptr<struct PythonNames> around;  // of a function in another: that one's names, and "=a", its own defaults
+};
+// Names of a running function. What is made in it and has them around is told where one of them is bound again.
+struct PythonNames : std::map<std::string, PythonValue> {
+  struct Inner {
+    std::weak_ptr<PythonNames> names;
+    std::set<std::string> own;  // which it binds itself
+  };
+  std::vector<Inner> inner;
+  PythonNames* around = nullptr;  // of what is walked through: where a := b goes too
+  void bind(const std::string& name, const PythonValue& v) {
+    (*this)[name] = v;
+    for (Inner& i : inner)
+      if (const auto names = i.names.lock(); names && !i.own.contains(name)) names->bind(name, v);
+  }
+  // What was made in there lives on here.
+  void take_inner(PythonNames& from, const std::set<std::string>& own) {
+    for (Inner& i : from.inner) i.own.insert(own.begin(), own.end()), inner.push_back(std::move(i));
+  }
 };
 using PythonObjectPointer = std::shared_ptr<PythonObject>;
 
@@ -61,6 +82,15 @@ inline PythonObjectPointer object_in(const PythonValue& v) {
 }
 inline const Tensor* tensor_in(const PythonValue& v) { return std::get_if<Tensor>(&v.is); }
 const PythonValue::List* list_in(const PythonValue& v);
+// What Python has several of where here is one list. once: a generator, zip(), map(), which are walked once; other: a
+// range, names' keys, what host code returns.
+enum class PythonSort { other, list, tuple, set, once };
+PythonValue python_list_of(PythonSort sort, PythonValue::List all);
+inline PythonValue python_tuple(PythonValue::List all) { return python_list_of(PythonSort::tuple, std::move(all)); }
+PythonValue python_set(const PythonValue::List& all);  // each once
+PythonSort sort_of(const PythonValue& v);              // of what list_in() has
+// As elements_walked(), where their order means nothing: of a set as well.
+PythonValue::List elements_unordered(const PythonValue& v);
 
 std::string kind_of(const PythonValue& v);  // "a tensor", "None"
 // str(v), and as f"{v}" writes it. how: what stands behind the value there, "" or !r or :03d. Errors: NotFollowed.
@@ -72,6 +102,8 @@ PythonValue::List part_of_list(const PythonValue::List& all, std::optional<int64
 PythonValue list_method(PythonValue::List& all, const std::string& method, const PythonArguments& a);
 bool truth_of(const PythonValue& v);
 bool same_values(const PythonValue& a, const PythonValue& b);
+bool is_same(const PythonValue& a, const PythonValue& b);  // a is b
+void walk_once(const PythonValue& v);  // Errors: NotFollowed where it has been walked, or its order is not known
 // Sizes, as arguments of their own or in one list. from: the first of them.
 Sizes sizes_in(const PythonValue::List& given, size_t from = 0);
 

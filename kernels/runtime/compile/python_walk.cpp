@@ -1,6 +1,7 @@
 #include "kernels/runtime/compile/python_walk.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <fmt/format.h>
 
@@ -8,11 +9,23 @@
 
 namespace convscope::host {
 
-PythonValue PythonWalk::function_value(const Statement& s, const Locals* around) const {
+PythonWalk::~PythonWalk() {
+  for (const auto& names : arounds_)
+    if (const auto known = names.lock()) known->clear();
+}
+
+PythonValue PythonWalk::function_value(const Statement& s, Locals* around) {
   auto o = std::make_shared<PythonObject>();
   o->kind = s.kind == Statement::type ? PythonObject::type : PythonObject::function, o->name = s.word,
   o->statement = &s;
-  if (around) o->around = std::make_shared<Locals>(*around);
+  if (!around) return {o};
+  o->around = std::make_shared<Locals>();
+  for (const auto& [name, v] : *around)
+    if (name[0] != '=') o->around->emplace(name, v);
+  for (const PythonParameter& p : s.parameters)
+    if (p.value.kind != Expression::nothing) (*o->around)["=" + p.name] = value_of(p.value, *around);
+  around->inner.push_back({o->around, {}});
+  arounds_.push_back(o->around);
   return {o};
 }
 
@@ -50,11 +63,12 @@ PythonWalk::Value PythonWalk::known_value(const Expression& e, Locals& l) {
     }
     case Expression::number: {
       char* end = nullptr;
+      errno = 0;
       const bool real = e.word.find_first_of(".eE") != std::string::npos && !e.word.starts_with("0x");
       const Value v =
           real ? Value{std::strtod(e.word.c_str(), &end)}
                : Value{static_cast<int64_t>(std::strtoll(e.word.c_str(), &end, e.word.starts_with("0x") ? 16 : 10))};
-      if (*end) throw NotFollowed{};
+      if (*end || (!real && errno == ERANGE) || e.word.starts_with("0X")) throw NotFollowed{};
       return v;
     }
     case Expression::text:
@@ -76,11 +90,13 @@ PythonWalk::Value PythonWalk::known_value(const Expression& e, Locals& l) {
         const Value::List more = elements_walked(value_of(part.parts[0], l));
         all.insert(all.end(), more.begin(), more.end());
       }
-      return python_list(std::move(all));
+      if (e.word == "set") return python_set(all);
+      return python_list_of(e.kind == Expression::tuple ? PythonSort::tuple : PythonSort::list, std::move(all));
     }
     case Expression::unary: {
       const Value v = value_of(e.parts[0], l);
       if (e.word == "not") return {!truth_of(v)};
+      if (const double* d = std::get_if<double>(&v.is)) return {-*d};
       return python_arithmetic("-", {int64_t{0}}, v);
     }
     case Expression::binary: {
@@ -109,7 +125,8 @@ PythonWalk::Value PythonWalk::known_value(const Expression& e, Locals& l) {
       return walked(e, l);
     case Expression::naming: {
       const Value v = value_of(e.parts[1], l);
-      return assign(e.parts[0], v, l), v;
+      for (Locals* names = &l; names; names = names->around) assign(e.parts[0], v, *names);
+      return v;
     }
     case Expression::lambda:
       return function_value(*e.function, &l);
@@ -120,11 +137,17 @@ PythonWalk::Value PythonWalk::known_value(const Expression& e, Locals& l) {
   }
 }
 // [… for a in b if c]; {… : … for …} of pairs. What its names are ends with it.
-PythonWalk::Value PythonWalk::walked(const Expression& e, const Locals& around) {
-  Locals l = around;
+PythonWalk::Value PythonWalk::walked(const Expression& e, Locals& around) {
+  Locals l;
+  l.insert(around.begin(), around.end()), l.around = &around;
   Value::List all;
   walk_through(e, l, all);
-  if (e.word != "{") return python_list(std::move(all));
+  std::set<std::string> own;
+  for (const Expression* part = &e; part->kind == Expression::walked; part = &part->parts[0])
+    names_bound(part->parts[1], own);
+  around.take_inner(l, own);
+  if (e.word == "set") return python_set(all);
+  if (e.word != "{") return python_list_of(e.word == "[" ? PythonSort::list : PythonSort::once, std::move(all));
   const auto made = made_names();
   put_all(*made, python_list(std::move(all)));
   return {made};
@@ -170,11 +193,12 @@ PythonWalk::Value PythonWalk::subscript(const Expression& e, Locals& l) {
     return *v;
   }
   auto list = list_in(of);
-  if (!list || e.parts.size() != 2) throw NotFollowed{};
+  if (!list || e.parts.size() != 2 || sort_of(of) == PythonSort::set || sort_of(of) == PythonSort::once)
+    throw NotFollowed{};
   const auto n = static_cast<int64_t>(list->size());
   if (e.parts[1].kind == Expression::slice) {
     const auto [from, to, step] = bounds(e.parts[1], l);
-    return python_list(part_of_list(*list, from, to, step.value_or(1)));
+    return python_list_of(sort_of(of), part_of_list(*list, from, to, step.value_or(1)));
   }
   int64_t i = whole_number(value_of(e.parts[1], l));
   if (i < 0) i += n;
@@ -185,7 +209,7 @@ PythonWalk::Value PythonWalk::subscript(const Expression& e, Locals& l) {
 PythonWalk::Value PythonWalk::key_of(const Expression& subscript, Locals& l) {
   Value::List all;
   for (size_t i = 1; i < subscript.parts.size(); i++) all.push_back(value_of(subscript.parts[i], l));
-  return all.size() == 1 ? all.front() : python_list(std::move(all));
+  return all.size() == 1 ? all.front() : python_tuple(std::move(all));
 }
 PythonWalk::Bounds PythonWalk::bounds(const Expression& slice, Locals& l) {
   auto one = [&](size_t i) -> std::optional<int64_t> {
@@ -217,10 +241,12 @@ Tensor PythonWalk::part_of(Tensor t, const Expression& e, Locals& l) {
 
 void PythonWalk::assign(const Expression& to, const Value& v, Locals& l) {
   if (to.kind == Expression::name) {
-    (l.contains("global " + to.word) ? made_ : l)[to.word] = v;
+    if (!l.contains("global " + to.word)) return l.bind(to.word, v);
+    made_[to.word] = v;
+    if (walking_.empty()) changed_.insert(to.word);
   } else if (to.kind == Expression::tuple || to.kind == Expression::list) {
     if (!list_in(v)) throw NotFollowed{};
-    const Value::List all = *list_in(v);
+    const Value::List all = elements_walked(v);
     size_t star = 0;
     while (star < to.parts.size() && to.parts[star].kind != Expression::star) star++;
     const bool rest = star < to.parts.size();
@@ -229,12 +255,17 @@ void PythonWalk::assign(const Expression& to, const Value& v, Locals& l) {
     for (size_t i = 0; i < to.parts.size(); i++)
       if (rest && i == star)
         assign(to.parts[i].parts[0],
-               python_list(part_of_list(all, static_cast<int64_t>(i), static_cast<int64_t>(i + taken), 1)), l);
+               python_list_of(PythonSort::list,
+                              part_of_list(all, static_cast<int64_t>(i), static_cast<int64_t>(i + taken), 1)),
+               l);
       else
         assign(to.parts[i], all[rest && i > star ? i + taken - 1 : i], l);
   } else if (to.kind == Expression::attribute) {
     const auto o = object_in(value_of(to.parts[0], l));
     if (!o || (o->elements && o->kind == Object::instance)) throw NotFollowed{};  // a named tuple's stay what they are
+    if (o->statement && o->kind == Object::instance)
+      if (const Statement* m = method_of(file_, o->statement, to.word); m && !m->decorators.empty())
+        throw NotFollowed{};  // a property's own
     o->attributes[to.word] = v;
   } else if (to.kind == Expression::subscript) {
     const Value of = value_of(to.parts[0], l);
@@ -272,7 +303,7 @@ void PythonWalk::run_one(const Statement& s, Locals& l) {
   if (++steps_ > 100'000) throw NotFollowed{};
   switch (s.kind) {
     case Statement::none:
-      for (const PythonParameter& name : s.parameters) l[name.name] = python_path(name.value.word);  // of an import
+      for (const PythonParameter& name : s.parameters) l.bind(name.name, python_path(name.value.word));  // of an import
       return;
     case Statement::expression:
       if (s.value.kind != Expression::text) value_of(s.value, l);
@@ -282,15 +313,8 @@ void PythonWalk::run_one(const Statement& s, Locals& l) {
       for (const Expression& to : s.targets) assign(to, v, l);
       return;
     }
-    case Statement::augmented: {
-      const Value a = value_of(s.targets[0], l), b = value_of(s.value, l);
-      if (tensor_in(a) && tensor_in(b) && (s.word == "+" || s.word == "-")) {
-        Tensor to = *tensor_in(a);
-        return ops_.add_to(to, *tensor_in(b), s.word == "+" ? 1 : -1);
-      }
-      if (tensor_in(a)) throw NotFollowed{};
-      return assign(s.targets[0], python_arithmetic(s.word, a, b), l);
-    }
+    case Statement::augmented:
+      return change(s, l);
     case Statement::returns:
       throw Returned{value_of(s.value, l)};
     case Statement::branch:
@@ -301,30 +325,36 @@ void PythonWalk::run_one(const Statement& s, Locals& l) {
       const Value v = value_of(s.value, l);
       for (const Value& one : elements_walked(v)) {
         assign(s.targets[0], one, l);
-        if (!goes_on(s, l)) break;
+        if (!goes_on(s, l)) return;
       }
-      return;
+      return run(s.otherwise, l);
     }
     case Statement::loop:
       while (truth_of(value_of(s.value, l))) {
         if (++steps_ > 100'000) throw NotFollowed{};
-        if (!goes_on(s, l)) break;
+        if (!goes_on(s, l)) return;
       }
-      return;
+      return run(s.otherwise, l);
     case Statement::breaks:
       throw Broken{};
     case Statement::continues:
       throw Continued{};
     case Statement::asserts:
-      if (!truth_of(value_of(s.value, l))) refuse(fmt::format("its assertion in line {} fails", s.line));
-      return;
+      if (truth_of(value_of(s.value, l))) return;
+      if (trying_) throw NotFollowed{};
+      refuse(fmt::format("its assertion in line {} fails", s.line));
     case Statement::raises:
+      if (trying_) throw NotFollowed{};  // it may be caught
       refuse(fmt::format("it raises in line {}: {}", s.line, s.word));
     case Statement::with:
-    case Statement::tries:
+      for (const Expression& item : s.targets) enter(item, l);
       return run(s.body, l);
+    case Statement::tries:
+      return try_it(s, l);
     case Statement::function:
-      l[s.word] = function_value(s, &l);
+      return l.bind(s.word, function_value(s, &l));
+    case Statement::deletes:
+      for (const Expression& what : s.targets) remove(what, l);
       return;
     case Statement::globals:
       for (const Expression& name : s.targets) l["global " + name.word] = {};
@@ -344,8 +374,8 @@ PythonArguments PythonWalk::arguments(const Expression& call, Locals& l) {
     }
     const Value v = value_of(part.parts[0], l);
     const auto names = object_in(v);
-    if (const auto* list = list_in(v); list && part.word == "*")
-      a.by_place.insert(a.by_place.end(), list->begin(), list->end());
+    if (list_in(v) && part.word == "*")
+      for (const Value& one : elements_walked(v)) a.by_place.push_back(one);
     else if (names && names->kind == PythonObject::names && part.word == "**")
       for (const auto& [name, given] : names->entries) a.by_name[string_of(name)] = given;
     else
@@ -355,10 +385,11 @@ PythonArguments PythonWalk::arguments(const Expression& call, Locals& l) {
   return a;
 }
 PythonWalk::Value PythonWalk::call_function(const Statement& f, const PythonObjectPointer& self,
-                                            const PythonArguments& given, const Locals* around) {
+                                            const PythonArguments& given, Locals* around) {
+  if (!is_plain(f)) not_followed(f.line);
   if (++deep_ > 24) throw NotFollowed{};
   Locals l;
-  if (around) l = *around;
+  if (around) l.insert(around->begin(), around->end());
   size_t place = 0;
   for (size_t i = 0; i < f.parameters.size(); i++) {
     const PythonParameter& p = f.parameters[i];
@@ -369,7 +400,7 @@ PythonWalk::Value PythonWalk::call_function(const Statement& f, const PythonObje
         if (std::none_of(f.parameters.begin(), f.parameters.end(), [&](const auto& own) { return own.name == name; }))
           others->entries.emplace_back(Value{name}, v);
       while (p.stars == 1 && place < given.by_place.size()) rest.push_back(given.by_place[place++]);
-      l[p.name] = p.stars == 1 ? python_list(std::move(rest)) : Value{others};
+      l[p.name] = p.stars == 1 ? python_tuple(std::move(rest)) : Value{others};
     } else if (self && i == 0)
       l[p.name] = {self};
     else if (place < given.by_place.size())
@@ -377,7 +408,7 @@ PythonWalk::Value PythonWalk::call_function(const Statement& f, const PythonObje
     else if (auto named = given.by_name.find(p.name); named != given.by_name.end())
       l[p.name] = named->second;
     else if (p.value.kind != Expression::nothing)
-      l[p.name] = value_of(p.value, l);
+      l[p.name] = default_of(p, around);
     else
       throw NotFollowed{};
   }
@@ -393,6 +424,12 @@ PythonWalk::Value PythonWalk::call_function(const Statement& f, const PythonObje
     run(f.body, l);
   } catch (Returned& r) {
     result = std::move(r.value);
+  }
+  if (around && !l.inner.empty()) {
+    std::set<std::string> own;
+    for (const PythonParameter& p : f.parameters) own.insert(p.name);
+    names_bound(f.body, own);
+    around->take_inner(l, own);
   }
   running_.pop_back();
   deep_--;

@@ -16,21 +16,21 @@ class PythonWalk {
   using Value = PythonValue;
   using Expression = PythonExpression;
   using Statement = PythonStatement;
-  using Locals = std::map<std::string, Value>;
+  using Locals = PythonNames;
   using Object = PythonObject;
   static constexpr const char* instead =
       "Do it in the host code, or say `# convscope: call` with the function's name where the call alone is meant";
 
  protected:
   PythonWalk(const PythonFile& f, const PythonOperations& ops) : file_(f), ops_(ops) {}
-  virtual ~PythonWalk() = default;
+  virtual ~PythonWalk();
   virtual Value global(const std::string& name) = 0;
   virtual Value attribute(const Value& of, const std::string& name) = 0;
   virtual Value call(const Expression& e, Locals& l) = 0;
   virtual Value called(const Value& f, const PythonArguments& a) = 0;
   virtual Value settled(const Value& v) const = 0;  // of what is assigned
   // around: the names of the function that it stands in.
-  Value function_value(const Statement& s, const Locals* around = nullptr) const;
+  Value function_value(const Statement& s, Locals* around = nullptr);
 
   // Errors: refused, with the line of what is not followed.
   Value value_of(const Expression& e, Locals& l);
@@ -38,7 +38,18 @@ class PythonWalk {
   PythonArguments arguments(const Expression& call, Locals& l);
   // around: as function_value() has them.
   Value call_function(const Statement& f, const PythonObjectPointer& self, const PythonArguments& given,
-                      const Locals* around = nullptr);
+                      Locals* around = nullptr);
+
+  // ---- what stands at the outer level (python_globals.cpp)
+
+  // What it is behind the file's last line; nothing: the file does not bind it.
+  std::optional<Value> global_value(const std::string& name);
+  // Whether what decorates it leaves what it does as it is.
+  bool is_plain(const Statement& s) const;
+  // What a class says itself of its objects. Errors: NotFollowed where they are made in another way than others.
+  void look_at_class(const Statement& type, Object& made) const;
+  static bool is_known_method(const std::string& name);  // of every module: eval()
+  static bool is_pythons(const std::string& name);       // len
 
   // ---- what has fields (python_records.cpp)
 
@@ -62,6 +73,7 @@ class PythonWalk {
   const PythonFile& file_;
   PythonOperations ops_;
   std::map<std::string, Value> made_;      // global names
+  std::set<std::string> walking_;          // of which those whose statements run now
   std::vector<const Statement*> running_;  // functions, the innermost last
 
  private:
@@ -71,7 +83,7 @@ class PythonWalk {
   [[noreturn]] void not_followed(int line) const;
   static Value made_times(const PythonObject& was);
   Value known_value(const Expression& e, Locals& l);
-  Value walked(const Expression& e, const Locals& around);
+  Value walked(const Expression& e, Locals& around);
   void walk_through(const Expression& e, Locals& l, Value::List& all);
   Value formatted(const Expression& e, Locals& l);
   bool matches(const Value& v, const Expression& pattern, Locals& l);
@@ -87,7 +99,15 @@ class PythonWalk {
   void assign(const Expression& to, const Value& v, Locals& l);
   void run_one(const Statement& s, Locals& l);
   bool goes_on(const Statement& loop, Locals& l);
-  int steps_ = 0, deep_ = 0;
+  void enter(const Expression& item, Locals& l);
+  void try_it(const Statement& s, Locals& l);
+  void change(const Statement& s, Locals& l);  // a += b
+  void remove(const Expression& what, Locals& l);
+  Value default_of(const PythonParameter& p, const Locals* around);
+  int steps_ = 0, deep_ = 0, trying_ = 0;
+  std::map<const PythonParameter*, Value> defaults_;  // made once
+  std::set<std::string> changed_;                     // global names, by functions
+  std::vector<std::weak_ptr<PythonNames>> arounds_;   // a function may stand in its own
 };
 
 }  // namespace convscope::host

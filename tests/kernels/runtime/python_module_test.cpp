@@ -303,6 +303,31 @@ TEST(PythonModule, TheLanguageMeansWhatItMeansInPython) {
         Means{"    match = 4\n", "match + 1", "5"},
         Means{"", "type(self).__name__ + self.__class__.__name__", "ModelNewModelNew"},
         Means{"", "(type(3) is int) and (type(3.0) == float) and isinstance(True, int)", "True"},
+        Means{"", "[2 * 3 ** 2, -2 ** 2, 2 ** 3 ** 2, 2 ** 62 + 1] == [18, -4, 512, 4611686018427387905]", "True"},
+        Means{"    a, b = 9, 2\n    a //= 2\n    b **= 3\n", "a * 10 + b", "48"},
+        Means{"    s = 1\n    for v in (2, 3):\n      if v == 3: break\n    else:\n      s = 9\n    while s < 3: s += "
+              "1\n    else: s += 10\n",
+              "s", "13"},
+        Means{"    d = {'a': 1, 'b': 2}\n    l = [1, 2]\n    del d['a'], l[0]\n", "len(d) + l[0]", "3"},
+        Means{"    try:\n      s = 1\n    except Exception:\n      s = 2\n    else:\n      s += 10\n    finally:\n     "
+              " s += 100\n",
+              "s", "111"},
+        Means{"", "self.conv.padding_mode == 'zeros' and self.conv.transposed and isinstance(self.conv.stride, tuple)",
+              "True"},
+        Means{"", "not isinstance(self.conv.stride, list) and [1] != (1,) and [1] == [1] and x.shape == (2, 4, 9)",
+              "True"},
+        Means{"",
+              "(Config(1) == Config(1)) and (Config(1) != Config(2)) and {'a': 1, 'b': 2} == {'b': 2, 'a': 1} and not "
+              "(1 is True)",
+              "True"},
+        Means{"    match [1]:\n      case tuple(): v = 1\n      case _: v = 2\n", "v", "2"},
+        Means{"", "sum([1, 2], 10) + len({1, 1}) + len(set([2, 2])) + len([0] * 2000)", "2015"},
+        Means{"    fs = [lambda v: v + i for i in range(3)]\n    k = 1\n    f = lambda v, o=k: v * k + o\n    k = 2\n",
+              "fs[0](0) * 100 + f(3)", "207"},
+        Means{"    a = [1]\n    b = a\n    b += [2]\n    t = [last := v for v in (1, 2)]\n", "len(a) * 10 + last",
+              "22"},
+        Means{"    a = []\n    a.append(a)\n", "a == a", "True"},
+        Means{"", R"('a\x41\101\u0042' == 'aAAB')", "True"},
         Means{"", "torch.cuda.current_stream().cuda_stream", "0"},
         Means{"", "float('inf') > 1e300", "True"}}) {
     const std::string text = with_records(std::string(m.before) + "    return ext.f(x, " + m.value + ")\n");
@@ -324,11 +349,46 @@ TEST(PythonModule, WhatTheLanguageHasBesidesIsRefusedWithItsLine) {
         << line << ": " << said;
   }
   for (const char* lines :
-       {"    match x.shape:\n      case list(): pass\n", "    match 3:\n      case {'a': 1}: pass\n",
+       {"    match {1: 2}.keys():\n      case list(): pass\n", "    match 3:\n      case {'a': 1}: pass\n",
         "    match x:\n      case 3: pass\n", "    g = Geometry(1)\n    g.stride = 2\n"})
     EXPECT_TRUE(holds(given_by(with_records(std::string(lines) + "    return ext.f(x, 1)\n"), layer, 2),
                       "its forward() does more than call its host code: line 5"))
         << lines;
+}
+
+// Another meaning than Python's would be worse than none.
+TEST(PythonModule, WhatWouldMeanSomethingElseIsRefused) {
+  for (const char* line : {"s = 1 if NOBODY_KNOWS else 2", "s = 1 if self.conv.nothing == 3 else 2",
+                           "s = 9223372036854775808", "s = (-9223372036854775807 - 1) // -1",
+                           "with Config(1) as s: pass", "s = 1000 is 1000", "s = [v for v in {1, 2}]", "s = 3 ** 90"}) {
+    const std::string said =
+        given_by(with_records(std::string("    ") + line + "\n    return ext.f(x, 1)\n"), layer, 2);
+    EXPECT_TRUE(holds(said, "its forward() does more than call its host code: line 56, ")) << line << ": " << said;
+  }
+  for (const char* lines :
+       {"    n = 0\n    def g():\n      nonlocal n\n      n = 1\n    g()\n",
+        "    try:\n      raise ValueError('a')\n    except ValueError: pass\n",
+        "    @wrapper\n    def g(): return 1\n    g()\n", "    m = map(str, [1])\n    a, b = list(m), list(m)\n"})
+    EXPECT_TRUE(holds(given_by(with_records(std::string(lines) + "    return ext.f(x, 1)\n"), layer, 2),
+                      "its forward() does more than call its host code: line 5"))
+        << lines;
+  std::string sum = "1";
+  for (int i = 0; i < 60'000; i++) sum += "+1";
+  EXPECT_TRUE(holds(given_by(module("    return ext.f(x, " + sum + ")\n"), layer, 2), "more than call its host code"));
+}
+
+// What stands at the outer level, in its order.
+TEST(PythonModule, GlobalNamesAreWhatTheLastStatementLeaves) {
+  auto with = [&](const std::string& before, const std::string& value) {
+    std::string text = module("    return ext.f(x, " + value + ")\n");
+    return given_by(text.insert(text.find("class Fn("), before), layer, 2);
+  };
+  EXPECT_EQ(with("A = B = 0\nFAST, SLOW = False, True\n", "(A or FAST, SLOW)[1] and B"), "x[2,4,9] 0");
+  EXPECT_EQ(with("if TWO > 2: S = 1\nelse: S = 2\nS += 10\n", "S"), "x[2,4,9] 12");
+  EXPECT_EQ(with("T = []\nfor i in range(3):\n  T.append(i)\nD = {}\nD['a'] = 1\n", "len(T) + len(D)"), "x[2,4,9] 4");
+  EXPECT_EQ(with("def g(): return 1\ndef g(): return 2\nclass Q:\n  z = 1\n  z = 3\n", "g() * 10 + Q.z"),
+            "x[2,4,9] 23");
+  EXPECT_TRUE(holds(with("S = 1\nX = S\nS = 2\n", "X"), "does more than call its host code"));
 }
 
 // nn.Sequential called as a whole: each of its parts in turn, and its own parts by number.

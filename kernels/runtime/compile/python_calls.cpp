@@ -1,5 +1,6 @@
 // Functions that call what they are given, and make what can be called (python_walk.h).
 #include <algorithm>
+#include <cstdlib>
 
 #include "kernels/runtime/compile/python_walk.h"
 
@@ -19,6 +20,12 @@ std::optional<PythonValue> PythonWalk::calling_function(const std::string& name,
     for (const Value& one : elements_walked(a.by_place[1]))
       if (truth_of(is_none(a.by_place[0]) ? one : with(a.by_place[0], {one}))) all.push_back(one);
     return python_list_of(PythonSort::once, std::move(all));
+  }
+  // The environment is the one that the file is followed in, as it is of a Python that runs it.
+  if ((name == "os.environ.get" || name == "os.getenv") && !a.by_place.empty()) {
+    if (const char* set = std::getenv(string_of(a.by_place[0]).c_str())) return Value{std::string(set)};
+    const Value* otherwise = a.find(name == "os.getenv" ? "default" : "", 1);
+    return otherwise ? *otherwise : Value{};
   }
   if (name == "functools.reduce" && a.by_place.size() > 1) {
     Value::List all = elements_walked(a.by_place[1]);

@@ -41,7 +41,13 @@ void bind(PythonFile& f) {
     std::set<std::string> names;
     const std::span<const Statement> one(&s, 1);
     names_bound({one.begin(), one.end()}, names);
-    names_changed(s, names);
+    std::set<std::string> changed;
+    names_changed(s, changed);
+    // What no statement binds is another file's: os.environ.setdefault() changes no value of this one.
+    for (const std::string& name : changed)
+      if (const auto known = f.bound.find(name);
+          known != f.bound.end() && known->second.front()->kind != Statement::none)
+        names.insert(name);
     for (const std::string& name : names)
       if (!name.empty()) f.bound[name].push_back(&s);
   }

@@ -389,6 +389,10 @@ TEST(PythonModule, GlobalNamesAreWhatTheLastStatementLeaves) {
   EXPECT_EQ(with("def g(): return 1\ndef g(): return 2\nclass Q:\n  z = 1\n  z = 3\n", "g() * 10 + Q.z"),
             "x[2,4,9] 23");
   EXPECT_TRUE(holds(with("S = 1\nX = S\nS = 2\n", "X"), "does more than call its host code"));
+  // What is changed of another file is none of this one's values.
+  const std::string environment =
+      "import os\nV = os.environ.get('NOBODY_SETS_THIS', '7')\nos.environ.setdefault('A', '1')\n";
+  EXPECT_EQ(with(environment, "7 if V == '7' and os.getenv('NOBODY_SETS_THIS') is None else 0"), "x[2,4,9] 7");
 }
 
 // nn.Sequential called as a whole: each of its parts in turn, and its own parts by number.

@@ -135,8 +135,11 @@ CauseWords cause_words(const json& xray, bool right, const CauseBeside& beside) 
   const std::string here = "right here, but not in general: ";
   const std::string elsewhere = "seen on other small problems: ";
   // The x-ray did not get to know what the verdict does.
-  if (right && status == "wrong" && sentence.starts_with(elsewhere))
-    return {here + sentence.substr(elsewhere.size()), "", false};
+  if (right && status == "wrong") {
+    if (sentence.starts_with(elsewhere)) return {here + sentence.substr(elsewhere.size()), "", false};
+    if (sentence.starts_with("right with ") || sentence.starts_with("right where "))
+      return {here + sentence, "", false};
+  }
   const bool none_here = xray.value("without_effect", false);
   if (!right && status == "right-here-only" && sentence.starts_with(here) && !none_here)
     return {"seen on other small problems: " + sentence.substr(here.size()), "", false};

@@ -77,5 +77,17 @@ TEST(SeenByTheEmulator, ItsWords) {
   EXPECT_EQ(cause_seen_by_the_emulator(json::array(), p), "");
 }
 
+// Where there was no time to judge the asked problem as well, the verdict knows that it is right.
+TEST(CauseWords, OfWhatIsRightByItsVerdict) {
+  auto said = [](const char* sentence) {
+    return cause_words({{"status", "wrong"}, {"sentence", sentence}}, true, {}).sentence;
+  };
+  const std::string sizes = "right with 32 input channels, wrong with 33", here = "right here, but not in general: ";
+  EXPECT_EQ(said(sizes.c_str()), here + sizes);
+  EXPECT_EQ(said("seen on other small problems: the dilation is missing"), here + "the dilation is missing");
+  EXPECT_EQ(said("the dilation is missing"), "") << "which the verdict contradicts";
+  EXPECT_EQ(cause_words({{"status", "wrong"}, {"sentence", sizes}}, false, {}).sentence, sizes);
+}
+
 }  // namespace
 }  // namespace convscope

@@ -148,9 +148,9 @@ SCENARIO(lines_that_do_not_compile_are_marked_and_gone_to) {
   CHECK_EQ(errors().size(), size_t{2});
   CHECK_EQ(errors().front().line, 1);
   CHECK_EQ(errors().back().line, 2);
-  const int marked = times_said(g, "E");
   g.click("//Source/Edit");
   g.frames(3);
+  const int marked = times_said(g, "E");
   CHECK(g.says("does not compile, 2 errors: line 1: 'wrong_a' was not declared"));
   const float before = top_of_text();
   CHECK(before > 0);

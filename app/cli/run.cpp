@@ -53,7 +53,7 @@ int verb_run(const CommonOptions& common, const ProblemOptions& problem, const R
     std::filesystem::create_directories(options.save, error);
     if (!std::filesystem::is_directory(options.save, error))
       throw InputError("save", options.save, "is no folder and cannot be made one");
-    for (const char* what : {"x", "w", "b", "y", "oracle"})  // said before the run, not after it
+    for (const char* what : {"y", "x", "w", "b", "oracle"})  // said before the run, not after it
       OutFile probe("save", std::filesystem::path(options.save) / (std::string(what) + ".npy"));
   }
   if (!common.recording.empty()) {

@@ -7,6 +7,7 @@
 #include "kernels/base/error.h"
 
 namespace convscope {
+
 OutFile::OutFile(std::string field, const std::filesystem::path& file, Disk disk)
     : field_(std::move(field)), file_(file.string()) {
   for (const auto& read : files_to_read())

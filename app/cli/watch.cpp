@@ -70,13 +70,12 @@ int watch(const CommonOptions& common, const std::function<int()>& run) {
     const int code = run();
     std::fflush(stdout);
     if (signalled()) return code;
-    std::fprintf(stderr, "convscope: waiting for %s to change; Ctrl-C ends\n",
-                 fmt::format("{}", fmt::join(files, ", ")).c_str());
+    fmt::print(stderr, "convscope: waiting for {} to change; Ctrl-C ends\n", fmt::join(files, ", "));
     const std::string changed = changes.next();
     if (changed.empty()) return code;
     // On a terminal what was said of the text before is out of sight.
     if (terminal) std::fputs("\033[2J\033[H", stdout), std::fflush(stdout);
-    std::fputs(fmt::format("convscope: {} changed at {}\n", changed, time_of_day()).c_str(), stderr);
+    fmt::print(stderr, "convscope: {} changed at {}\n", changed, time_of_day());
   }
 }
 

@@ -20,12 +20,12 @@
 #include <vector>
 
 #include "app/engine/client.h"
+#include "app/engine/file_watch.h"
 #include "app/model/beside.h"
 #include "app/model/cause.h"
 #include "app/model/checking.h"
 #include "app/model/comparison.h"
 #include "app/model/document.h"
-#include "app/engine/file_watch.h"
 #include "app/model/kernel_file.h"
 #include "app/model/kernel_times.h"
 #include "app/model/ladder.h"
@@ -45,7 +45,7 @@ struct CauseBeside;
 
 // What a tile shall show; two equal wishes need one request.
 struct TileWish {
-  std::string key;
+  std::string key;  // of the result
   Quantity quantity = Quantity::output;
   double row0 = 0, row1 = 0, column0 = 0, column1 = 0;
   int width = 0, height = 0;
@@ -55,17 +55,11 @@ struct TileWish {
 };
 
 // A window of a result, cut into cells and painted.
-struct MapTile {
-  std::string key;  // of the result
-  Quantity quantity = Quantity::output;
-  double row0 = 0, row1 = 0, column0 = 0, column1 = 0;
-  int width = 0, height = 0;
-  Paint paint;
+struct MapTile : TileWish {
   std::vector<Cell> cells;
   std::vector<uint32_t> pixels;
   uint64_t serial = 0;    // a new one for each tile: textures are made anew when it changes
   double latency_ms = 0;  // from the wish to the picture
-  TileWish wish() const { return {key, quantity, row0, row1, column0, column1, width, height, paint}; }
 };
 
 // Every element of a small window: output, reference, error, |error|/bound.

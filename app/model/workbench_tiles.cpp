@@ -20,7 +20,7 @@ bool TileWish::same_cells(const TileWish& other) const {
 void Workbench::repaint(size_t map) {
   const std::shared_ptr<const MapTile>& have = tiles_[map];
   const TileWish& wish = tile_wishes_[map];
-  if (!have || have->paint == wish.paint || !wish.same_cells(have->wish())) return;
+  if (!have || have->paint == wish.paint || !wish.same_cells(*have)) return;
   auto t = std::make_shared<MapTile>(*have);
   t->paint = wish.paint;
   t->pixels = paint_cells(t->cells, t->width, t->paint);
@@ -49,10 +49,7 @@ void Workbench::want_tile(Map map, const TileWish& wish) {
     if (a.kind == Answer::Kind::result &&
         a.payload.size() == static_cast<size_t>(wish.width) * static_cast<size_t>(wish.height) * sizeof(Cell)) {
       t = std::make_shared<MapTile>();
-      t->key = wish.key, t->quantity = wish.quantity;
-      t->row0 = wish.row0, t->row1 = wish.row1, t->column0 = wish.column0, t->column1 = wish.column1;
-      t->width = wish.width, t->height = wish.height;
-      t->paint = wish.paint;
+      static_cast<TileWish&>(*t) = wish;
       t->cells.resize(a.payload.size() / sizeof(Cell));
       std::memcpy(t->cells.data(), a.payload.data(), a.payload.size());
       if (wish.quantity == Quantity::reference) keep_flags_of_reference(t->cells);

@@ -5,9 +5,8 @@
 #include <fmt/format.h>
 #include <optional>
 
-#include "kernels/base/error.h"
 #include "kernels/problem/counts.h"
-#include "kernels/verify/judge.h"
+#include "kernels/verify/xray_sizes.h"
 
 namespace convscope {
 namespace {
@@ -89,27 +88,10 @@ FixedSizes fixed_sizes(Device& device, const KernelDefinition& kernel, const Con
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() >
            std::min(limits.seconds, patience_s);
   };
-  std::vector<std::unique_ptr<Reference>> none;
-  Judge judge(device, none);
   double most = most_products_judged;
-  // Nothing: it is not run.
   auto is_right = [&](const ConvProblem& q) -> std::optional<bool> {
-    if (over() || check(q) || walked_products(q) > most || !kernel.unsupported(q).empty()) return {};
-    activity.check();
-    RunSpec spec;
-    spec.kernel = &kernel, spec.problem = q, spec.accuracy = accuracy, spec.verdict_only = true;
-    Verdict v;
-    try {
-      v = judge.run(spec, activity).verdict;
-    } catch (const InputError&) {  // too large for this machine
-      return {};
-    } catch (const DeviceError& e) {
-      if (e.poisoned()) throw;
-      return {};
-    }
-    // What is wrong beside its sums has nothing to do with sizes.
-    if (v.status == Status::right) return true;
-    return v.status == Status::wrong && !v.results_are_right() ? std::optional(false) : std::nullopt;
+    if (over() || check(q) || walked_products(q) > most) return {};
+    return sums_are_right(device, kernel, q, accuracy, activity);
   };
   constexpr int64_t short_row = 61;
   ConvProblem base = p;

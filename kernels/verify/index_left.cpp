@@ -23,41 +23,34 @@ TermFault left_of_outputs(const std::vector<TermMap>& maps) {
       {"from position L on", [](const TermMap& z, int64_t j) { return j >= z.L; }},
   };
   for (const Left& l : left)
-    if (all_made_by(maps, [&](const TermMap& z) -> Products {
-          return [&](int64_t n, int64_t co, int64_t j, const AddProduct& add) {
-            if (l.is(z, j)) return;
-            z.each_term(co, j, [&](int64_t ci, int64_t k, int64_t i) { add(z.x_at(n, ci, i), z.w_at(ci, co, k)); });
-          };
-        }))
-      return {fmt::format("products that land {} are left out", l.text), "", "", nullptr};
+    if (all_kept_by(maps, [&](const TermMap& z, const TermPlace& at) { return !l.is(z, at.j); }))
+      return {fmt::format("products that land {} are left out", l.text)};
   return {};
 }
 
 namespace {
 
-struct Place {
-  int64_t ci, co, k, i, j;
-};
 struct Some {
   const char* text;
-  bool (*is)(const TermMap& z, const Place& at);
+  bool (*is)(const TermMap& z, const TermPlace& at);
 };
 constexpr Some subsets[] = {
-    {"products", [](const TermMap&, const Place&) { return true; }},
-    {"the last input channel's products", [](const TermMap& z, const Place& at) { return at.ci % z.Cig == z.Cig - 1; }},
-    {"the first input channel's products", [](const TermMap& z, const Place& at) { return at.ci % z.Cig == 0; }},
-    {"the last tap's products", [](const TermMap& z, const Place& at) { return at.k == z.K - 1; }},
-    {"the first tap's products", [](const TermMap&, const Place& at) { return at.k == 0; }},
+    {"products", [](const TermMap&, const TermPlace&) { return true; }},
+    {"the last input channel's products",
+     [](const TermMap& z, const TermPlace& at) { return at.ci % z.Cig == z.Cig - 1; }},
+    {"the first input channel's products", [](const TermMap& z, const TermPlace& at) { return at.ci % z.Cig == 0; }},
+    {"the last tap's products", [](const TermMap& z, const TermPlace& at) { return at.k == z.K - 1; }},
+    {"the first tap's products", [](const TermMap&, const TermPlace& at) { return at.k == 0; }},
 };
 struct From {
   const char* text;
-  int64_t (*of)(const Place& at);
+  int64_t (*of)(const TermPlace& at);
 };
 constexpr From froms[] = {
-    {"input i = {}", [](const Place& at) { return at.i; }},
-    {"position j = {}", [](const Place& at) { return at.j; }},
-    {"output channel co = {}", [](const Place& at) { return at.co; }},
-    {"input channel ci = {}", [](const Place& at) { return at.ci; }},
+    {"input i = {}", [](const TermPlace& at) { return at.i; }},
+    {"position j = {}", [](const TermPlace& at) { return at.j; }},
+    {"output channel co = {}", [](const TermPlace& at) { return at.co; }},
+    {"input channel ci = {}", [](const TermPlace& at) { return at.ci; }},
 };
 
 }  // namespace
@@ -68,16 +61,9 @@ TermFault left_from(const std::vector<TermMap>& maps) {
   for (const Some& some : subsets)
     for (const From& from : froms)
       for (int64_t first = 1; first < largest; first++)
-        if (all_made_by(maps, [&](const TermMap& z) -> Products {
-              return [&, first](int64_t n, int64_t co, int64_t j, const AddProduct& add) {
-                z.each_term(co, j, [&](int64_t ci, int64_t k, int64_t i) {
-                  const Place at{ci, co, k, i, j};
-                  if (!some.is(z, at) || from.of(at) < first) add(z.x_at(n, ci, i), z.w_at(ci, co, k));
-                });
-              };
-            }))
-          return {fmt::format("{} are left out from {} on", some.text, fmt::format(fmt::runtime(from.text), first)), "",
-                  "", nullptr};
+        if (all_kept_by(maps,
+                        [&](const TermMap& z, const TermPlace& at) { return !some.is(z, at) || from.of(at) < first; }))
+          return {fmt::format("{} are left out from {} on", some.text, fmt::format(fmt::runtime(from.text), first))};
   return {};
 }
 

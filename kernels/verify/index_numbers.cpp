@@ -77,8 +77,7 @@ TermFault other_numbers(const std::vector<TermMap>& maps) {
     }
     if (texts.empty()) continue;
     const std::string tried = beyond.empty() ? "" : fmt::format(" (with {})", fmt::join(beyond, " and "));
-    return {fmt::format("{} stands where the {} belongs{}", fmt::join(texts, " or "), term.name, tried), "", "",
-            nullptr};
+    return {fmt::format("{} stands where the {} belongs{}", fmt::join(texts, " or "), term.name, tried)};
   }
   return {};
 }
@@ -119,7 +118,7 @@ TermFault wrong_modulo(const std::vector<TermMap>& maps) {
               });
             };
           }))
-        return {fmt::format(fmt::runtime(index.text), by), "", "", nullptr};
+        return {fmt::format(fmt::runtime(index.text), by)};
   return {};
 }
 

@@ -95,10 +95,10 @@ TermFault other_orders(const std::vector<TermMap>& maps) {
   for (const Order& written : all)
     for (const Order& read : all)
       if (read != written && all_made_by(maps, [&](const TermMap& z) { return of_columns(z, written, read); }))
-        return {fmt::format("the sums of one tap and input each, w·x before it is folded, are written as {} and read "
-                            "as {}",
-                            words_of(written, columns), words_of(read, columns)),
-                "", "", nullptr};
+        return {
+            fmt::format("the sums of one tap and input each, w·x before it is folded, are written as {} and read "
+                        "as {}",
+                        words_of(written, columns), words_of(read, columns))};
   for (const Part kind : kinds_of_parts)
     for (const Order& written : all)
       for (const Order& read : all) {
@@ -108,8 +108,7 @@ TermFault other_orders(const std::vector<TermMap>& maps) {
                         [&](const TermMap& z) { return z.right() || fits_some_parts(z, kind, written, read); }))
           return {fmt::format("the sums of parts of the {} are written as {} and read as {}",
                               kind == Part::channels || kind == Part::channels_in_turn ? "input channels" : "taps",
-                              words_of(written, part_names), words_of(read, part_names)),
-                  "", "", nullptr};
+                              words_of(written, part_names), words_of(read, part_names))};
       }
   return {};
 }

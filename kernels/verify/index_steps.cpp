@@ -1,5 +1,4 @@
-// Taps of residue classes, products that land beside an output's range, and sums that are counted through by one
-// number.
+// Taps of residue classes, and sums that are counted through by one number.
 #include <fmt/format.h>
 #include <vector>
 
@@ -71,8 +70,7 @@ TermFault wrong_classes(const std::vector<TermMap>& maps) {
         }
       };
     };
-    if (all_made_by(maps, of))
-      return {fmt::format("a tap is taken where {}, and {} belongs there", c.text, c.right), "", "", nullptr};
+    if (all_made_by(maps, of)) return {fmt::format("a tap is taken where {}, and {} belongs there", c.text, c.right)};
   }
   return {};
 }
@@ -105,10 +103,10 @@ TermFault wrong_count(const std::vector<TermMap>& maps) {
     if (!all_made_by(maps, [&](const TermMap& z) { return counted_by(z, by); })) continue;
     auto channel = [](bool other) { return other ? "r mod Cin" : "⌊r/K⌋"; };
     auto tap = [](bool other) { return other ? "⌊r/Cin⌋" : "r mod K"; };
-    return {fmt::format("a sum that is counted by r takes x at channel {} and tap {}, and w at channel {} and tap {}: "
-                        "these are not the same products",
-                        channel(by.x_channel), tap(by.x_tap), channel(by.w_channel), tap(by.w_tap)),
-            "", "", nullptr};
+    return {
+        fmt::format("a sum that is counted by r takes x at channel {} and tap {}, and w at channel {} and tap {}: "
+                    "these are not the same products",
+                    channel(by.x_channel), tap(by.x_tap), channel(by.w_channel), tap(by.w_tap))};
   }
   return {};
 }

@@ -59,7 +59,7 @@ TermFault in_blocks(const std::vector<TermMap>& maps) {
           if (all_made_by(maps, [&](const TermMap& z) {
                 return with_taps(z, [b, K = z.K](int64_t k) { return b.tap(k, K); });
               }))
-            return {words_of(b), "", "", nullptr};
+            return {words_of(b)};
         }
   return {};
 }

@@ -52,7 +52,7 @@ class TermMap : public MapSizes {
 
 // What a rule says of maps; what: "" where none fits them.
 struct TermFault {
-  std::string what, formula, right_formula;
+  std::string what = {}, formula = {}, right_formula = {};
   const TermMap* seen_on = nullptr;  // of numbers that are one map's
 };
 // Whether a rule gives all of them; of(map): its products.
@@ -61,6 +61,22 @@ bool all_made_by(const std::vector<TermMap>& maps, Of of) {
   for (const TermMap& z : maps)
     if (!z.made_by(of(z))) return false;
   return true;
+}
+
+// Where a term of the definition stands.
+struct TermPlace {
+  int64_t ci, co, k, i, j;
+};
+// Whether a map has of the definition's products those that kept(map, place) keeps, and no others.
+template <class Kept>
+bool all_kept_by(const std::vector<TermMap>& maps, Kept kept) {
+  return all_made_by(maps, [&](const TermMap& z) -> Products {
+    return [&](int64_t n, int64_t co, int64_t j, const AddProduct& add) {
+      z.each_term(co, j, [&](int64_t ci, int64_t k, int64_t i) {
+        if (kept(z, TermPlace{ci, co, k, i, j})) add(z.x_at(n, ci, i), z.w_at(ci, co, k));
+      });
+    };
+  });
 }
 
 // A number that stands where the dilation, the stride or the padding belongs: min(d, s), or what it does not go beyond.

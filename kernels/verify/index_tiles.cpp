@@ -79,8 +79,7 @@ TermFault transposed_tiles(const std::vector<TermMap>& maps) {
     };
     for (int64_t tile = 2; tile <= largest; tile *= 2)
       if (fits(tile))
-        return {fmt::format("{} of {} × {}{}", t.what, tile, tile, fits(2 * tile) ? " or larger ones" : ""), "", "",
-                nullptr};
+        return {fmt::format("{} of {} × {}{}", t.what, tile, tile, fits(2 * tile) ? " or larger ones" : "")};
   }
   return {};
 }
@@ -109,18 +108,6 @@ constexpr FirstInput first_inputs[] = {
 };
 #undef FIRST
 
-// Whether an input's product is in an output's sum.
-using Kept = std::function<bool(const TermMap& z, int64_t j, int64_t i)>;
-bool kept_fits(const std::vector<TermMap>& maps, const Kept& kept) {
-  return all_made_by(maps, [&](const TermMap& z) -> Products {
-    return [&](int64_t n, int64_t co, int64_t j, const AddProduct& add) {
-      z.each_term(co, j, [&](int64_t ci, int64_t k, int64_t i) {
-        if (kept(z, j, i)) add(z.x_at(n, ci, i), z.w_at(ci, co, k));
-      });
-    };
-  });
-}
-
 // The tiles that fit, of those of which a map has more than one.
 template <class Fits>
 std::vector<int64_t> tiles_that_fit(int64_t longest, Fits fits) {
@@ -140,28 +127,27 @@ TermFault beside_tiles(const std::vector<TermMap>& maps) {
   int64_t outputs = 0, inputs = 0;
   for (const TermMap& z : maps) outputs = std::max(outputs, z.J), inputs = std::max(inputs, z.L);
   for (const FirstInput& first : first_inputs) {
-    if (kept_fits(maps, [&](const TermMap& z, int64_t, int64_t i) { return i >= first.of(z, 0); }))
+    if (all_kept_by(maps, [&](const TermMap& z, const TermPlace& at) { return at.i >= first.of(z, 0); }))
       return {fmt::format("inputs before i = {} are left out, as by a tile that has {}",
-                          fmt::format(fmt::runtime(first.text), "0"), first.why),
-              "", "", nullptr};
+                          fmt::format(fmt::runtime(first.text), "0"), first.why)};
     const auto tiles = tiles_that_fit(outputs, [&](int64_t tile) {
-      return kept_fits(maps, [&](const TermMap& z, int64_t j, int64_t i) { return i >= first.of(z, j - j % tile); });
+      return all_kept_by(
+          maps, [&](const TermMap& z, const TermPlace& at) { return at.i >= first.of(z, at.j - at.j % tile); });
     });
     if (!tiles.empty())
       return {fmt::format("inputs before i = {} are left out, j0 the first output of a tile{}: it has {}",
-                          fmt::format(fmt::runtime(first.text), "j0"), of_size(tiles), first.why),
-              "", "", nullptr};
+                          fmt::format(fmt::runtime(first.text), "j0"), of_size(tiles), first.why)};
   }
   const auto tiles = tiles_that_fit(inputs, [&](int64_t tile) {
-    return kept_fits(maps, [&](const TermMap& z, int64_t j, int64_t i) {
-      return (j + z.problem().padding) / (tile * z.stride) == i / tile;
+    return all_kept_by(maps, [&](const TermMap& z, const TermPlace& at) {
+      return (at.j + z.problem().padding) / (tile * z.stride) == at.i / tile;
     });
   });
   if (!tiles.empty())
-    return {fmt::format("products that land behind the outputs of their input's tile are left out: a tile{} has "
-                        "outputs from i0·s − p up to the next tile's first",
-                        tiles.size() == 1 ? fmt::format(" of {} inputs", tiles.front()) : ""),
-            "", "", nullptr};
+    return {
+        fmt::format("products that land behind the outputs of their input's tile are left out: a tile{} has "
+                    "outputs from i0·s − p up to the next tile's first",
+                    tiles.size() == 1 ? fmt::format(" of {} inputs", tiles.front()) : "")};
   return {};
 }
 

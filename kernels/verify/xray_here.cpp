@@ -4,10 +4,9 @@
 #include <chrono>
 #include <optional>
 
-#include "kernels/base/error.h"
 #include "kernels/problem/counts.h"
-#include "kernels/verify/judge.h"
 #include "kernels/verify/xray_problems.h"
+#include "kernels/verify/xray_sizes.h"
 #include "kernels/verify/xray_tell.h"
 
 namespace convscope {
@@ -33,29 +32,6 @@ std::vector<ConvProblem> stand_for(const ConvProblem& p) {
   return {all, one};
 }
 
-// Nothing: it is not known.
-std::optional<bool> is_right(Device& device, const KernelDefinition& kernel, const ConvProblem& q, Accuracy accuracy,
-                             Activity& activity) {
-  if (check(q) || !kernel.unsupported(q).empty()) return {};
-  activity.check();
-  std::vector<std::unique_ptr<Reference>> none;
-  Judge judge(device, none);
-  RunSpec spec;
-  spec.kernel = &kernel, spec.problem = q, spec.accuracy = accuracy, spec.verdict_only = true;
-  try {
-    const Verdict v = judge.run(spec, activity).verdict;
-    if (v.status == Status::right) return true;
-    // Of what is wrong beside its sums the x-ray says nothing.
-    return v.status == Status::wrong && !v.results_are_right() ? std::optional(false) : std::nullopt;
-  } catch (const InputError&) {  // too large for this machine
-  } catch (const MissingError&) {
-  } catch (const KernelFault&) {
-  } catch (const DeviceError& e) {
-    if (e.poisoned()) throw;
-  }
-  return {};
-}
-
 // A piece that is wrong says nothing of p for sure: its length is another.
 std::optional<bool> right_here(Device& device, const KernelDefinition& kernel, const ConvProblem& p, Accuracy accuracy,
                                const std::function<bool()>& over, Activity& activity) {
@@ -63,7 +39,7 @@ std::optional<bool> right_here(Device& device, const KernelDefinition& kernel, c
   if (all.empty()) return {};
   for (const ConvProblem& q : all) {
     if (over()) return {};
-    const auto is = is_right(device, kernel, q, accuracy, activity);
+    const auto is = sums_are_right(device, kernel, q, accuracy, activity);
     if (is != true) return q == p ? is : std::nullopt;
   }
   return true;

@@ -64,6 +64,22 @@ RunReport judged(Device& device, const KernelDefinition& kernel, const ConvProbl
 
 }  // namespace
 
+std::optional<bool> sums_are_right(Device& device, const KernelDefinition& kernel, const ConvProblem& q,
+                                   Accuracy accuracy, Activity& activity) {
+  if (check(q) || !kernel.unsupported(q).empty()) return {};
+  try {
+    const Verdict v = judged(device, kernel, q, accuracy, activity).verdict;
+    if (v.status == Status::right) return true;
+    return v.status == Status::wrong && !v.results_are_right() ? std::optional(false) : std::nullopt;
+  } catch (const InputError&) {  // too large for this machine
+  } catch (const MissingError&) {
+  } catch (const KernelFault&) {
+  } catch (const DeviceError& e) {
+    if (e.poisoned()) throw;
+  }
+  return {};
+}
+
 SeenBeside seen_beside(Device& device, const KernelDefinition& kernel, const ConvProblem& p, Accuracy accuracy,
                        Activity& activity) {
   constexpr double most = 3e7;  // a part of a second on the emulator

@@ -38,6 +38,11 @@ SeenBeside seen_beside(Device& device, const KernelDefinition& kernel, const Con
 std::string bias_of_more_channels(Device& device, const KernelDefinition& kernel, ConvProblem p, Accuracy accuracy,
                                   Activity& activity);
 
+// Whether its sums are right on q. Nothing where it cannot be run there, or is wrong beside its sums, of which the
+// x-ray says nothing. Errors: as below.
+std::optional<bool> sums_are_right(Device& device, const KernelDefinition& kernel, const ConvProblem& q,
+                                   Accuracy accuracy, Activity& activity);
+
 // Nothing where no piece fails. limit_s: no further problem is begun after so long. Errors: Cancelled; DeviceError when
 // the device cannot be used again.
 std::optional<SizeFault> size_fault(Device& device, const KernelDefinition& kernel, const ConvProblem& p,

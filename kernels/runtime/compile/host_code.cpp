@@ -233,16 +233,16 @@ std::string registration_of_module(const std::vector<HostFunction>& functions, c
       "\n#include \"convscope/python_module.h\"\n{}namespace {{\n"
       "#if defined(CONVSCOPE_PRODUCTS)\nconstexpr bool convscope_products = true;\n"
       "#else\nconstexpr bool convscope_products = false;\n#endif\n"
-      "auto convscope_called(const ConvProblem& "
+      "auto convscope_called(const ::convscope::ConvProblem& "
       "convscope_p, const ::convscope::host::Given& convscope_call) {{\n"
       "  static const ::convscope::host::PythonFunction functions[] = {{\n{}  }};\n"
       "  static const char text[] = R\"convscope_py({})convscope_py\";\n"
       "  return ::convscope::host::python_module(convscope_p, convscope_call, text, functions, "
       "::convscope::host::python_operations(convscope_products));\n}}\n}}\n"
       "CONVSCOPE_KERNEL({}) {{\n  idea({});\n{}"
-      "  supports([](const ConvProblem& convscope_p) -> std::string {{\n"
+      "  supports([](const ::convscope::ConvProblem& convscope_p) -> std::string {{\n"
       "    return ::convscope::host::refused(convscope_p, ::convscope::host::called<convscope_called>());\n  }});\n"
-      "  plan([](const ConvProblem& convscope_p, Plan& convscope_plan) {{\n"
+      "  plan([](const ::convscope::ConvProblem& convscope_p, ::convscope::Plan& convscope_plan) {{\n"
       "    ::convscope::host::record(convscope_p, convscope_plan, ::convscope::host::called<convscope_called>());\n  "
       "}});\n}}\n",
       undefined_names(), table, original, called, c_string(idea), fields_not_in(python_module_numbers(original)));
@@ -329,24 +329,27 @@ std::string registration_of_host_code(const std::string& text, const std::string
   if (idea.empty()) idea = fmt::format("what {}() launches", last_part(f->name));
   // One function for both: what calls it is compiled once.
   return fmt::format(
-      "\n{}#line {} {}\nnamespace {{\nauto convscope_called([[maybe_unused]] const ConvProblem& convscope_p, "
+      "\n{}#line {} {}\nnamespace {{\nauto convscope_called([[maybe_unused]] const ::convscope::ConvProblem& "
+      "convscope_p, "
       "[[maybe_unused]] const ::convscope::host::Given& convscope_call) {{\n"
-      "  const ConvProblem* convscope_given = &convscope_p;\n{}  return {}({});\n}}\n}}\n"
+      "  const ::convscope::ConvProblem* convscope_given = &convscope_p;\n{}  return {}({});\n}}\n}}\n"
       "CONVSCOPE_KERNEL({}) {{\n  idea({});\n{}"
-      "  supports([](const ConvProblem& convscope_p) -> std::string {{\n{}"
+      "  supports([](const ::convscope::ConvProblem& convscope_p) -> std::string {{\n{}"
       "    return ::convscope::host::refused(convscope_p, ::convscope::host::called<convscope_called>());\n  }});\n"
-      "  plan([](const ConvProblem& convscope_p, Plan& convscope_plan) {{\n"
+      "  plan([](const ::convscope::ConvProblem& convscope_p, ::convscope::Plan& convscope_plan) {{\n"
       "    ::convscope::host::record(convscope_p, convscope_plan, ::convscope::host::called<convscope_called>());\n  "
       "}});\n}}\n",
       undefined_names(), line, c_string(name), names_of_problem(), f->name, args, last_part(f->name), c_string(idea),
       fields_not_in(meanings),
-      rules.empty() ? "" : "    const ConvProblem* convscope_given = &convscope_p;\n" + names_of_problem() + rules);
+      rules.empty()
+          ? ""
+          : "    const ::convscope::ConvProblem* convscope_given = &convscope_p;\n" + names_of_problem() + rules);
 }
 
-std::string includes_before(std::string_view cuda) {
-  // As the program's own have it before they begin (convscope/kernel.h).
-  if (registers_itself(cuda)) return "#include <algorithm>\n";
-  if (!has_host_code(cuda)) return "";
+namespace {
+
+// What the standard library and PyTorch's headers give host code that names it.
+std::string includes_for_host_code(std::string_view cuda) {
   static const std::pair<const char*, std::vector<const char*>> of_headers[] = {
       {"algorithm",
        {"all_of",      "any_of",         "clamp",       "copy",        "copy_n",    "count",         "count_if",
@@ -406,6 +409,32 @@ std::string includes_before(std::string_view cuda) {
     out += "#include \"convscope/products.h\"\n";
   for (const std::string& own : defined) out += "#undef " + own + "\n";
   return out;
+}
+
+// What every kernel file has before it begins (conv_args.h), under another name where the file has its own.
+std::string renamed_types(std::string_view cuda) {
+  std::string out;
+  for (const char* type : {"ConvArgs", "TensorMap"}) {
+    if (cuda.find(type) == cuda.npos) continue;
+    const std::regex own(fmt::format(R"((?:\b(?:struct|class|union|enum)\s+(?:\w+\s*\([^()]*\)\s*)?{0}\s*[{{:;])"
+                                     R"(|\busing\s+{0}\s*=|\}}\s*{0}\s*;|\btypedef\b[^;{{}}]*\b{0}\s*;))",
+                                     type));
+    if (std::regex_search(code_of(cuda, true), own)) out += fmt::format("#define {0} {0}_of_file\n", type);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string includes_before(std::string_view cuda) {
+  // As the program's own have it before they begin (convscope/kernel.h).
+  constexpr const char* short_names =
+      "#if defined(__CUDACC__)\n#include \"convscope/sum_type.h\"\n#else\n#include \"convscope/names.h\"\n#endif\n";
+  if (registers_itself(cuda)) return std::string("#include <algorithm>\n") + short_names;
+  // Written against headers of ours.
+  static const std::regex ours(R"re(#[ \t]*include[ \t]*"(?:convscope/|\w+\.h"))re");
+  const bool named = std::regex_search(cuda.begin(), cuda.end(), ours);
+  return (has_host_code(cuda) ? includes_for_host_code(cuda) : "") + (named ? short_names : renamed_types(cuda));
 }
 
 std::string cuda_source(const std::string& text, const std::string& name) {

@@ -224,7 +224,8 @@ void check_expression(const std::string& name, int number, const std::string& ke
 }
 
 std::string names_of_problem() {
-  std::string out = "    const ConvProblem& convscope_problem = *convscope_given;\n";
+  std::string out =
+      "    const ::convscope::ConvProblem& convscope_problem = *convscope_given;\n    using ::convscope::ceil_div;\n";
   for (const auto& p : parameters) {
     std::string value = p.value;
     value.replace(value.find("p."), 2, "convscope_problem.");
@@ -236,6 +237,7 @@ std::string names_of_problem() {
 std::string undefined_names() {
   std::string out;
   for (const auto& p : parameters) out += fmt::format("#undef {}\n", p.name);
+  for (const char* type : {"ConvArgs", "TensorMap"}) out += fmt::format("#undef {}\n", type);  // includes_before()
   return out;
 }
 
@@ -314,18 +316,21 @@ std::string registration_of_lines(std::string_view text, const std::string& name
     for (const auto& [key, text] : line.values) expressions.push_back(text);
   out += fields_not_in(expressions);
   out +=
-      "  supports([](const ConvProblem& convscope_p) -> std::string {\n    const ConvProblem* convscope_given = "
+      "  supports([](const ::convscope::ConvProblem& convscope_p) -> std::string {\n    const "
+      "::convscope::ConvProblem* convscope_given = "
       "&convscope_p;\n" +
       names_of_problem();
-  out += fmt::format("    if (convscope_problem.dtype != DType::{}) return \"is written for {} only\";\n", type, type);
+  out += fmt::format("    if (convscope_problem.dtype != ::convscope::DType::{}) return \"is written for {} only\";\n",
+                     type, type);
   for (const auto& line : lines)
     if (auto it = line.values.find("supports"); it != line.values.end())
       out += line_is(line.number) +
              fmt::format("    if (!({})) return {};\n", it->second, c_string("takes only problems with " + it->second));
   out +=
-      "    return \"\";\n  });\n  plan([](const ConvProblem& convscope_p, Plan& convscope_plan) {\n    const "
-      "ConvProblem* convscope_given = &convscope_p;\n" +
-      names_of_problem() + "    [[maybe_unused]] const ConvArgs c = convscope_p.args();\n";
+      "    return \"\";\n  });\n  plan([](const ::convscope::ConvProblem& convscope_p, ::convscope::Plan& "
+      "convscope_plan) {\n    const "
+      "::convscope::ConvProblem* convscope_given = &convscope_p;\n" +
+      names_of_problem() + "    [[maybe_unused]] const ::ConvArgs c = convscope_p.args();\n";
   for (const char* t : {"x", "w", "b", "y"})
     out += fmt::format("    [[maybe_unused]] const auto {} = convscope_plan.{}();\n", t, t);
   for (const auto& line : lines) {

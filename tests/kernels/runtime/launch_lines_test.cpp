@@ -25,7 +25,7 @@ TEST(LaunchLines, BecomeARegistration) {
   for (const char* part :
        {"#line 2 \"m.cu\"\nCONVSCOPE_KERNEL(k) {", "idea(\"Adds things up\")", "accuracy(\"tf32\")",
         "if (!(groups==1&&s<=K)) return \"takes only problems with groups==1&&s<=K\"",
-        "dtype != DType::f16) return \"is written for f16 only\"", "TypedEntry<&::k<64>>{\"k_64\"}",
+        "dtype != ::convscope::DType::f16) return \"is written for f16 only\"", "TypedEntry<&::k<64>>{\"k_64\"}",
         "{static_cast<int64_t>(ceil_div(N*Cout,4)), static_cast<int64_t>(2)}, {static_cast<int64_t>(32), "
         "static_cast<int64_t>(4)}, static_cast<size_t>(4*K)).args(c,x,w,b,y,K+1);"})
     EXPECT_TRUE(holds(code, part)) << part << "\n" << code;

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/base/error.h"
+#include "kernels/runtime/compile/for_gpu.h"
 #include "kernels/runtime/registry.h"
 #include "tests/fakes/setting.h"
 #include "tests/support.h"
@@ -61,6 +63,69 @@ TEST_F(Outside, WhatIsListedDoesNotChange) {
   EXPECT_EQ(k->text(), sample());
   EXPECT_EQ(bring("again.cu", sample()), k) << "and back";
   EXPECT_EQ(&find_kernel("again.cu"), k);
+}
+
+// Types and functions that the program's own kernels have, too: here they are the file's.
+constexpr const char* names_of_its_own = R"(
+struct Shape { int channels, length; };
+struct Plan { Shape in, out; };
+struct TensorView { const float* data; };
+struct ConvProblem { int64_t stride, padding; };
+enum class DType { whole, half };
+using SumType = double;
+template <class T>
+struct SumOf { T sum; };
+typedef struct {
+  const float* start;
+} TensorMap;
+struct ConvArgs {
+  Plan plan;
+  ConvProblem problem;
+};
+__host__ __device__ inline int ceil_div(int a, int b, int c) { return (a + b - 1) / b * c; }
+template <class T>
+__host__ __device__ T ceil_div(T a, T b) { return (a + b - 1) / b; }
+__global__ void up(const float* x, const float* w, float* y, long long K, long long Lout) {
+  const ConvArgs c{{{1, 1}, {1, static_cast<int>(Lout)}}, {1, 0}};
+  const TensorView view{x};
+  const TensorMap map{w};
+  long long j = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+  SumOf<SumType> all{0};
+  for (long long k = 0; k < K; k++)
+    if (j - k >= 0 && j - k < c.plan.out.length - K + 1) all.sum += view.data[j - k] * map.start[k];
+  if (j < Lout) y[j] = all.sum;
+}
+)";
+
+TEST_F(Outside, NamesOfTheProgramsOwnAreFree) {
+  const std::string with_line =
+      "// convscope: launch up grid=ceil_div(Lout,32) block=32 args=x,w,y,K,Lout\n" + std::string(names_of_its_own);
+  const std::string with_host_code = "#include <torch/extension.h>\n" + std::string(names_of_its_own) + R"(
+torch::Tensor forward(torch::Tensor x, torch::Tensor w) {
+  const Shape out{1, static_cast<int>(x.size(2) + w.size(2) - 1)};
+  auto y = torch::empty({1, 1, out.length}, x.options());
+  up<<<ceil_div(out.length, 32), 32 * ceil_div(1, 1, 1)>>>(x.data_ptr<float>(), w.data_ptr<float>(), y.data_ptr<float>(), w.size(2), out.length);
+  return y;
+}
+)";
+  ConvProblem p;
+  p.length = 70, p.kernel_size = 3;
+  ASSERT_EQ(p.out_length(), 72);
+  for (const auto& [name, text] : {std::pair("twice.cu", with_line), std::pair("again.cu", with_host_code)}) {
+    SCOPED_TRACE(name);
+    const auto* k = bring(name, text);
+    const Plan plan = k->plan_for(p);
+    ASSERT_EQ(plan.launches().size(), 1u);
+    EXPECT_EQ(plan.launches()[0].grid.x, 3);
+    EXPECT_NE(for_device(text, name).find("#define ConvArgs"), std::string::npos) << "nvcc is told as well";
+  }
+  try {
+    device_compiler();
+    EXPECT_NO_THROW(bring_device_code(find_kernel("again.cu"), "sm_90", activity_));
+  } catch (const MissingError&) {  // where no nvcc is, none is told anything
+  }
+  // A file that registers itself calls them by the program's names.
+  EXPECT_NO_THROW(bring("again.cu", test::text_file(test::project_file("assets/kernels/shared_sum.cu"))));
 }
 
 }  // namespace

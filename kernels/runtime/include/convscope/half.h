@@ -206,18 +206,6 @@ CONVSCOPE_HALF_LIMITS(__nv_bfloat16, 8, 0x7f80, 0x7f7f, 0x0080, 0x3c00)
 static_assert(sizeof(__half) == 2 && sizeof(__nv_bfloat16) == 2 && std::is_trivially_copyable_v<__half>);
 #endif
 
-// What sums of a type are made in: 16-bit elements in float, everything else in itself.
-template <class T>
-struct SumOf {
-  using type = T;
-};
-template <>
-struct SumOf<__half> {
-  using type = float;
-};
-template <>
-struct SumOf<__nv_bfloat16> {
-  using type = float;
-};
-template <class T>
-using SumType = typename SumOf<T>::type;
+#if !defined(CONVSCOPE_OUTSIDE) && !defined(CONVSCOPE_HOST_CODE)  // whose names are the file's own (names.h)
+#include "convscope/sum_type.h"
+#endif

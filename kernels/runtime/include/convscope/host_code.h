@@ -6,6 +6,7 @@
 // Included before files that have such code (kernels/runtime/compile/host_code.h); by nvcc too, which needs to know
 // what is launched.
 #pragma once
+#define CONVSCOPE_HOST_CODE  // for nvcc, too (half.h)
 #include <cfloat>
 #include <climits>
 #include <optional>
@@ -122,7 +123,7 @@ inline void device_synchronize() { convscope::host::synchronize_all(); }
 inline int warp_size() { return 32; }
 template <class T>
 constexpr T ATenCeilDiv(T a, T b) {
-  return ceil_div(a, b);
+  return (a + b - 1) / b;
 }
 }  // namespace cuda
 }  // namespace at

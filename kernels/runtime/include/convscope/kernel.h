@@ -19,6 +19,9 @@
 
 #include "convscope/plan.h"
 #include "convscope/simt.h"
+#if !defined(CONVSCOPE_OUTSIDE)
+#include "convscope/names.h"
+#endif
 
 #define CONVSCOPE_DYNAMIC_SHARED(T, name) T* name = reinterpret_cast<T*>(::convscope::simt::dynamic_shared())
 

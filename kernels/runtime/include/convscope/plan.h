@@ -408,11 +408,3 @@ inline constexpr bool compiled_traced = false;
   void Define_##kernel_name::define()
 
 }  // namespace convscope
-
-using convscope::ceil_div;
-using convscope::ConvProblem;
-using convscope::DType;
-using convscope::for_type;
-using convscope::Plan;
-using convscope::Shape;
-using convscope::TensorView;

@@ -1,17 +1,13 @@
 #include "app/cli/demo.h"
 
 #include <chrono>
-#include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
 
 #include "app/cli/out_file.h"
-#include "app/cli/pictures.h"
 #include "app/cli/session.h"
 #include "app/cli/verbs.h"
-#include "app/png/png.h"
 #include "kernels/base/text.h"
 #include "kernels/problem/presets.h"
 #include "kernels/runtime/registry.h"
@@ -19,17 +15,6 @@
 namespace convscope {
 using nlohmann::json;
 namespace {
-
-constexpr int map_width = 720, zoom_columns = 60, zoom_rows = 8, zoom_pixels = 12, plot_positions = 64;
-
-struct MapKind {
-  const char* quantity;
-  const char* caption;
-  MapStyle::Colours colours;
-};
-constexpr MapKind maps[] = {{"output", "what the kernel wrote", MapStyle::Colours::values},
-                            {"reference", "what it should have written (oracle)", MapStyle::Colours::values},
-                            {"ratio", "error / bound: orange to red is wrong", MapStyle::Colours::bound_ratio}};
 
 class Demo {
  public:
@@ -64,8 +49,8 @@ class Demo {
 
  private:
   void one(const json& kernel, const std::string& preset) {
-    DemoCase c;
-    c.kernel = kernel["name"], c.kind = kernel["kind"], c.idea = kernel["idea"], c.preset = preset;
+    KernelCase c;
+    c.kernel = kernel["name"], c.kind = kernel["kind"], c.idea = kernel["idea"], c.problem = preset;
     RunRequest r;
     r.kernel = c.kernel;
     r.problem = find_preset(preset).problem;
@@ -100,7 +85,8 @@ class Demo {
     }
     put_cause(session_, r, c.report, c.kind == "specimen");
     try {
-      if (c.report["result"].is_string()) draw(c, r.problem);
+      if (c.report["result"].is_string()) draw_case(session_, c, r.problem);
+      for (const auto& p : c.pictures) write(p.file, p.png);
     } catch (const EngineError& e) {
       if (e.error().value("code", "") != "cancelled") throw;
       interrupted_ = true;
@@ -110,85 +96,7 @@ class Demo {
     cases_.push_back(std::move(c));
   }
 
-  std::vector<Cell> tile(const std::string& result, const char* quantity, double row1, double column0, double column1,
-                         int width, int height) {
-    auto r = session_.ask({{"type", "tile"},
-                           {"result", result},
-                           {"quantity", quantity},
-                           {"window", {0.0, row1, column0, column1}},
-                           {"size", {width, height}}});
-    std::vector<Cell> cells(r.payload.size() / sizeof(Cell));
-    std::memcpy(cells.data(), r.payload.data(), cells.size() * sizeof(Cell));
-    if (std::string_view(quantity) == "reference") keep_flags_of_reference(cells);
-    return cells;
-  }
-
-  void draw(DemoCase& c, const ConvProblem& p) {
-    std::string result = c.report["result"];
-    auto rows = static_cast<double>(p.batch * p.out_channels), columns = static_cast<double>(p.out_length());
-    int width = static_cast<int>(std::min<double>(map_width, columns)),
-        height = static_cast<int>(std::min(rows, 128.0));
-    int near_columns = static_cast<int>(std::min<double>(zoom_columns, columns)),
-        near_rows = static_cast<int>(std::min<double>(zoom_rows, rows));
-    // Kernel and oracle share one scale, the oracle's, so that they can be compared by eye.
-    double low = 0, high = 1;
-    auto reference = tile(result, "reference", rows, 0, columns, width, height);
-    low = 1e300, high = -1e300;
-    for (const Cell& cell : reference)
-      if (cell.minimum <= cell.maximum)
-        low = std::min<double>(low, cell.minimum), high = std::max<double>(high, cell.maximum);
-    if (!(low <= high)) low = 0, high = 1;
-    for (const auto& m : maps) {
-      MapStyle style{m.colours, low, high, 1};
-      bool ratio = m.colours == MapStyle::Colours::bound_ratio;
-      auto add = [&](const std::string& caption, const char* suffix, const Image& image) {
-        DemoPicture picture;
-        picture.caption = caption;
-        picture.file = fmt::format("{}-{}-{}{}.png", c.kernel, c.preset, ratio ? "error" : m.quantity, suffix);
-        picture.png = png_bytes(image.rgb, image.width, image.height);
-        picture.gradient = css_gradient(m.colours);
-        picture.low = ratio ? "1e-4 of the bound" : number_text(low);
-        picture.high = ratio ? "a million times and more; orange begins at the bound" : number_text(high);
-        write(picture.file, picture.png);
-        c.pictures.push_back(std::move(picture));
-      };
-      auto whole = m.colours == MapStyle::Colours::values && std::string(m.quantity) == "reference"
-                       ? reference
-                       : tile(result, m.quantity, rows, 0, columns, width, height);
-      add(fmt::format("{}; all {} rows × {} positions", m.caption, grouped(static_cast<int64_t>(rows)),
-                      grouped(static_cast<int64_t>(columns))),
-          "", draw_map(whole, width, height, style));
-      style.zoom = zoom_pixels;
-      add(fmt::format("close up: channels 0–{}, positions 0–{}", near_rows - 1, near_columns - 1), "-zoom",
-          draw_map(tile(result, m.quantity, near_rows, 0, near_columns, near_columns, near_rows), near_columns,
-                   near_rows, style));
-    }
-    plot(c, p, result);
-  }
-
-  // One channel: around the first failing element, or the start.
-  void plot(DemoCase& c, const ConvProblem& p, const std::string& result) {
-    int64_t row = 0, at = 0;
-    const json& first = c.report["error"]["first_failing"];
-    if (first.is_object()) {
-      row = first["n"].get<int64_t>() * p.out_channels + first["co"].get<int64_t>();
-      at = first["j"];
-    }
-    int64_t n = std::min<int64_t>(plot_positions, p.out_length()),
-            from = std::clamp<int64_t>(at - n / 4, 0, p.out_length() - n);
-    auto r = session_.ask({{"type", "numbers"}, {"result", result}, {"window", {row, row + 1, from, from + n}}});
-    std::vector<double> v(r.payload.size() / sizeof(double));
-    std::memcpy(v.data(), r.payload.data(), v.size() * sizeof(double));
-    Line kernel{"kernel", "kernel", {}}, oracle{"oracle", "oracle", {}}, error{"error", "error", {}};
-    for (size_t i = 0; i + 3 < v.size(); i += 4)
-      kernel.values.push_back(v[i]), oracle.values.push_back(v[i + 1]), error.values.push_back(v[i + 2]);
-    c.plot_caption = fmt::format("channel {}, sequence {}, positions {}–{}", row % p.out_channels, row / p.out_channels,
-                                 from, from + n - 1);
-    c.plot = plot_lines({oracle, kernel}, from, "value", 720, 200);
-    c.error_plot = plot_lines({error}, from, "error", 720, 120);
-  }
-
-  void print(const DemoCase& c) {
+  void print(const KernelCase& c) {
     const json& t = c.report["timing"];
     std::string time =
         t.is_object() && t["median_ms"].is_number()
@@ -227,7 +135,7 @@ class Demo {
       json list = json::array();
       for (auto& c : cases_) {
         for (const char* own : {"id", "type", "result"}) c.report.erase(own);
-        c.report["preset"] = c.preset;
+        c.report["preset"] = c.problem;
         c.report["expected"] = c.expected_right ? "right" : "wrong";
         list.push_back(c.report);
       }
@@ -250,7 +158,7 @@ class Demo {
   CommonOptions common_;
   Session session_;
   std::filesystem::path folder_;
-  std::vector<DemoCase> cases_;
+  std::vector<KernelCase> cases_;
   bool interrupted_ = false;
 };
 

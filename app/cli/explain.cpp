@@ -3,63 +3,38 @@
 #include <fmt/format.h>
 #include <tuple>
 
+#include "app/cli/explained.h"
 #include "app/cli/session.h"
 #include "app/cli/verbs.h"
-#include "app/engine/json_fields.h"
-#include "kernels/base/text.h"
 
 namespace convscope {
-using json_fields::text;
 using nlohmann::json;
 namespace {
-
-std::string number(const json& v) {
-  return v.is_string() ? v.get<std::string>() : v.is_number() ? number_text(v.get<double>()) : "–";
-}
-std::string index(const json& v) { return v.is_number() ? std::to_string(v.get<int64_t>()) : "–"; }
 
 void print(const json& r, const ConvProblem& p) {
   const json& e = r["explanation"];
   auto n = e["at"][0].get<int64_t>(), co = e["at"][1].get<int64_t>(), j = e["at"][2].get<int64_t>();
   fmt::print("y[{}, {}, {}] of {} on {}\n\n", n, co, j, r["kernel"].get<std::string>(), describe(p));
-  fmt::print("  it should be  {}\n  the kernel    {}\n\n", number(e["expected"]), number(e["got"]));
+  fmt::print("  it should be  {}\n  the kernel    {}\n\n", explained_number(e["expected"]), explained_number(e["got"]));
   fmt::print(
       "  A tap k reaches it from i = (j + p − k·d)/s when that is whole and inside 0…{}. Summed over input channels "
       "{}–{}:\n\n",
       p.length - 1, e["first_channel"].get<int64_t>(),
       e["first_channel"].get<int64_t>() + e["channels"].get<int64_t>() - 1);
   fmt::print("    {:>4}  {:>8}  {:>8}  {:>13}  {:>13}  {}\n", "k", "should i", "reads i", "should add", "adds", "");
-  int idle = 0;
-  for (const auto& t : e["taps"]) {
-    bool silent = t["expected_i"].is_null() && t["count"] == 0.0 && !t.contains("note");
-    if (silent && e["taps"].size() > 16) {
-      idle++;
-      continue;
-    }
-    bool same = t["expected_i"] == t["read_i"] && !t.contains("note");
-    std::string note =
-        t.value("note", same                        ? ""
-                        : t["expected_i"].is_null() ? t["formula"].get<std::string>() + ", but it takes one"
-                                                    : t["formula"].get<std::string>());
-    fmt::print("  {} {:>4}  {:>8}  {:>8}  {:>13}  {:>13}  {}\n", same ? " " : "✗", t["k"].get<int64_t>(),
-               index(t["expected_i"]), index(t["read_i"]), number(t["expected_sum"]), number(t["read_sum"]), note);
-  }
-  if (idle) fmt::print("    and {} taps that reach nothing, as they should\n", idle);
-  if (p.bias) fmt::print("    bias {}\n", number(e["bias"]));
+  const TapRows taps = tap_rows(e);
+  for (const TapRow& t : taps.rows)
+    fmt::print("  {} {:>4}  {:>8}  {:>8}  {:>13}  {:>13}  {}\n", t.same ? " " : "✗", t.k, t.should_i, t.reads_i,
+               t.should_add, t.adds, t.note);
+  if (taps.idle) fmt::print("    and {} taps that reach nothing, as they should\n", taps.idle);
+  if (p.bias) fmt::print("    bias {}\n", explained_number(e["bias"]));
   fmt::print("\n");
   for (const auto& note : e["notes"]) fmt::print("  ✗ {}\n", note.get<std::string>());
   if (e["read_total"].is_number())
-    fmt::print("  What it reads adds up to {}; it wrote {}.\n", number(e["read_total"]), number(e["got"]));
+    fmt::print("  What it reads adds up to {}; it wrote {}.\n", explained_number(e["read_total"]),
+               explained_number(e["got"]));
   fmt::print("  Found from outside by {} runs on one-hot inputs.\n", e["launches"].get<int>());
-  for (const auto& s : r.value("stray_reads", json::array())) {
-    fmt::print("  ✗ {}:{} ", file_name(text(s, "file")), s["line"].get<int>());
-    if (text(s, "tensor") == "y")
-      fmt::print("writes {}\n", text(s, "words"));
-    else if (s["reads"] == 0)
-      fmt::print("reads {}\n", text(s, "words"));
-    else
-      fmt::print("reads {} ({} of its {})\n", text(s, "words"), s["stray"].get<int64_t>(), s["reads"].get<int64_t>());
-  }
+  for (const auto& words : stray_words(r.value("stray_reads", json::array()))) fmt::print("  ✗ {}\n", words);
 }
 
 bool differs(const json& explanation) {

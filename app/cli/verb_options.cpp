@@ -184,6 +184,23 @@ Verb add_record(CLI::App& program, CommonOptions& common, const std::string& com
           }};
 }
 
+Verb add_report(CLI::App& program, CommonOptions& common) {
+  auto* s = add_verb(program, "report",
+                     "kernels on a problem as one HTML file: verdicts, pictures, why an element is wrong, their text");
+  auto o = kept<ReportOptionsCli>();
+  auto p = kept<ProblemOptions>();
+  s->add_option("OUT", o->out, "the report, a .html file");
+  s->add_option("KERNEL", o->kernels, "names from `convscope list kernels`, auto, or .cu or .py files");
+  common.add_to(*s);
+  p->add_to(*s);
+  return {s, [&common, o, p] {
+            const char* example = "report s4.html S4 --preset kernelbench-79-small";
+            need(o->out, "out", example);
+            if (o->kernels.empty()) need("", "kernel", example);
+            return verb_report(common, *p, *o);
+          }};
+}
+
 Verb add_compare(CLI::App& program, CommonOptions& common) {
   auto* s =
       add_verb(program, "compare",
@@ -305,12 +322,12 @@ CLI::App* add_verb(CLI::App& program, const char* name, const char* about) {
 }
 
 std::vector<Verb> add_verbs(CLI::App& program, CommonOptions& common, const std::string& command) {
-  return {add_demo(program, common),      add_run(program, common),    add_explain(program, common),
-          add_xray(program, common),      add_check(program, common),  add_profile(program, common),
-          add_bench(program, common),     add_sweep(program, common),  add_record(program, common, command),
-          add_compare(program, common),   add_export(program, common), add_disassemble(program, common),
-          add_list(program, common),      add_info(program, common),   add_screenshot(program, common),
-          add_completion(program, common)};
+  return {add_demo(program, common),       add_run(program, common),    add_explain(program, common),
+          add_xray(program, common),       add_check(program, common),  add_profile(program, common),
+          add_bench(program, common),      add_sweep(program, common),  add_record(program, common, command),
+          add_compare(program, common),    add_export(program, common), add_disassemble(program, common),
+          add_list(program, common),       add_info(program, common),   add_screenshot(program, common),
+          add_completion(program, common), add_report(program, common)};
 }
 
 }  // namespace convscope

@@ -61,6 +61,11 @@ struct DisassembleOptionsCli {
   bool ptx = false;
 };
 int verb_disassemble(const CommonOptions& common, const ProblemOptions& problem, const DisassembleOptionsCli& options);
+struct ReportOptionsCli {
+  std::string out;
+  std::vector<std::string> kernels;
+};
+int verb_report(const CommonOptions& common, const ProblemOptions& problem, const ReportOptionsCli& options);
 int verb_demo(const CommonOptions& common, const std::string& folder);
 int verb_list(const CommonOptions& common, const std::string& what);
 int verb_completion(const CommonOptions& common, const CLI::App& program, const std::string& shell);

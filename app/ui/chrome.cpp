@@ -10,6 +10,7 @@
 #include <misc/cpp/imgui_stdlib.h>
 
 #include "app/engine/kernel_file.h"
+#include "app/model/kernel_times.h"
 #include "app/ui/actions.h"
 #include "app/ui/panels/source_edit.h"
 #include "app/ui/widgets.h"
@@ -273,7 +274,14 @@ void Chrome::status_bar() {
       tooltip(f_.theme, stale.empty() ? "" : "This is " + stale);
       if (r->timing.median_ms && stale.empty()) {
         ImGui::Separator();
-        ImGui::TextDisabled("%s %s%s", file_name(r->kernel).c_str(), time_text(*r->timing.median_ms).c_str(),
+        // Of a recording the one that the ladder and the list of kernels have: it may be of another day than the
+        // verdict.
+        double ms = *r->timing.median_ms;
+        if (!r->recorded.empty()) {
+          const KernelTimes times = kernel_times(f_.bench, f_.document);
+          if (const KernelTime* same = times.of(r->kernel)) ms = same->ms;
+        }
+        ImGui::TextDisabled("%s %s%s", file_name(r->kernel).c_str(), time_text(ms).c_str(),
                             r->timing.source == "emulated" ? " emulated"
                             : r->recorded.empty()          ? " measured"
                                                            : " recorded");

@@ -113,11 +113,11 @@ std::string in_the_window(std::string_view words) {
   return out;
 }
 
+float figures_width() { return std::min(ImGui::GetContentRegionAvail().x, 42 * ImGui::GetFontSize()); }
+
 bool begin_figures(const char* id) {
-  // Further apart a label and its figure are not read as one row.
-  const float width = std::min(ImGui::GetContentRegionAvail().x, 42 * ImGui::GetFontSize());
   constexpr auto flags = ImGuiTableFlags_SizingStretchProp | ImGuiTableFlags_NoSavedSettings;
-  if (!ImGui::BeginTable(id, 2, flags, {width, 0})) return false;
+  if (!ImGui::BeginTable(id, 2, flags, {figures_width(), 0})) return false;
   ImGui::TableSetupColumn("label", ImGuiTableColumnFlags_WidthStretch);
   ImGui::TableSetupColumn("value", ImGuiTableColumnFlags_WidthFixed);
   return true;

@@ -86,6 +86,8 @@ bool out_of_date(const Frame& f);
 void source_strip(Frame& f, const std::string& recorded, const Report* of = nullptr);
 // Where a measured figure is from, for tooltips: "measured", or "recorded: NVIDIA H200, 2026-11-22".
 std::string measured_words(const std::string& recorded, const char* live = "measured");
+// A table of names and figures is no wider: further apart they are not read as one row.
+float figures_width();
 
 // A combo box that filters as one types, for long lists. True when `chosen` was set to another entry.
 struct Choice {

@@ -40,7 +40,8 @@ bool folds(const Profile& p) { return p.device_kind == "emulator"; }
 void headline_rows(Frame& f, const Profile& p) {
   const Theme& t = f.theme;
   ImGui::BeginGroup();
-  if (ImGui::BeginTable("headlines", 3, ImGuiTableFlags_SizingStretchProp | ImGuiTableFlags_NoSavedSettings)) {
+  if (ImGui::BeginTable("headlines", 3, ImGuiTableFlags_SizingStretchProp | ImGuiTableFlags_NoSavedSettings,
+                        {figures_width(), 0})) {
     ImGui::TableSetupColumn("what", ImGuiTableColumnFlags_WidthStretch);
     ImGui::TableSetupColumn("value", ImGuiTableColumnFlags_WidthFixed);
     ImGui::TableSetupColumn("shade", ImGuiTableColumnFlags_WidthFixed, t.em * 3.2f);
@@ -163,7 +164,7 @@ void waits(Frame& f, const Profile& p) {
   if (p.waiting.empty()) return;
   heading(t, "What warps waited for");
   ImGui::BeginGroup();
-  float em = t.em, width = ImGui::GetContentRegionAvail().x;
+  float em = t.em, width = figures_width();
   for (size_t i = 0; i < std::min<size_t>(p.waiting.size(), 6); i++) {
     const auto& w = p.waiting[i];
     ImVec2 at = ImGui::GetCursorScreenPos();
@@ -359,7 +360,11 @@ void draw_counters(Frame& f) {
   }
   conditions(f, *p);
   heading(t, fmt::format("Counters of {}", p->kernel).c_str());
-  if (!p->counted_by.empty()) dim_text(t, p->counted_by);
+  // Of which GPU and day stands above already.
+  std::string counted_by = p->counted_by;
+  if (const std::string of = now ? measured_words(now->recorded, "") + ", " : ", "; counted_by.starts_with(of))
+    counted_by.erase(0, of.size());
+  if (!counted_by.empty()) dim_text(t, counted_by);
   headline_rows(f, *p);
   memory_instructions(f, *p);
   waits(f, *p);

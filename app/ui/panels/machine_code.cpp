@@ -4,6 +4,8 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <imgui.h>
+#include <tuple>
+#include <utility>
 
 #include "app/ui/panels/flow.h"
 #include "app/ui/widgets.h"
@@ -11,6 +13,23 @@
 
 namespace convscope::ui {
 namespace {
+
+// Which function is shown until a person chooses: where most samples were taken, else of the launch that a profile is
+// about, else the first of the kernel's own.
+size_t usual_function(const MachineCode& m, const Profile* profile, const Report* report) {
+  std::map<std::string, int64_t> samples;
+  if (profile)
+    for (const SampledPlace& i : profile->samples.instructions) samples[i.function] += i.samples;
+  const bool launched = report && report->document.kernel == m.kernel && !report->launches.empty();
+  const std::string main = launched ? report->launches[main_launch(*report, profile)].entry : "";
+  auto rank = [&](const CodeFunction& c) {
+    const auto it = samples.find(c.name);
+    return std::tuple(it == samples.end() ? 0 : it->second, c.name == main, !is_stand_in(c.name));
+  };
+  const auto best = std::max_element(m.functions.begin(), m.functions.end(),
+                                     [&](const CodeFunction& a, const CodeFunction& b) { return rank(a) < rank(b); });
+  return static_cast<size_t>(best - m.functions.begin());
+}
 
 std::string heat_words(const SampledPlace& at, const ProfileSamples& all) {
   std::string out =
@@ -59,7 +78,8 @@ void MachineCodePane::head(Frame& f, const MachineCode& m, const CodeFunction& c
     ImGui::SetNextItemWidth(t.em * 12);
     if (ImGui::BeginCombo("##function", c.name.c_str())) {
       for (size_t i = 0; i < m.functions.size(); i++)
-        if (ImGui::Selectable(m.functions[i].name.c_str(), i == function_)) function_ = i, scrolled_for_.clear();
+        if (ImGui::Selectable(m.functions[i].name.c_str(), i == function_))
+          function_ = i, function_chosen_ = true, scrolled_for_.clear();
       ImGui::EndCombo();
     }
     tooltip(t, "Which of the kernel's launches");
@@ -173,6 +193,19 @@ void MachineCodePane::ask(Frame& f) {
   }
 }
 
+void MachineCodePane::follow_line(const MachineCode& m, const std::string& file, const CodeLink& link) {
+  std::string wish = link.source_chosen < 0 ? "" : fmt::format("{} {}", file, link.source_chosen);
+  if (std::exchange(followed_line_, wish) == wish || wish.empty()) return;
+  auto has = [&](const CodeFunction& c) {
+    return std::any_of(c.sass.begin(), c.sass.end(), [&](const CodeLine& l) {
+      return l.line == link.source_chosen + 1 && file_name(l.file) == file_name(file);
+    });
+  };
+  if (has(m.functions[function_])) return;
+  const auto other = std::find_if(m.functions.begin(), m.functions.end(), has);
+  if (other != m.functions.end()) function_ = static_cast<size_t>(other - m.functions.begin()), function_chosen_ = true;
+}
+
 void MachineCodePane::draw(Frame& f, const std::string& file, const Profile* profile, const std::string& reason,
                            CodeLink& link) {
   link.code_hovered = link.code_chosen = -1;
@@ -193,13 +226,9 @@ void MachineCodePane::draw(Frame& f, const std::string& file, const Profile* pro
                 m->reason.empty() ? "the device code has none of its functions" : m->reason.c_str());
     return;
   }
-  if (function_of_ != m->kernel) {
-    function_of_ = m->kernel;
-    const auto own = std::find_if(m->functions.begin(), m->functions.end(),
-                                  [](const CodeFunction& c) { return !is_stand_in(c.name); });
-    function_ = own == m->functions.end() ? 0 : static_cast<size_t>(own - m->functions.begin());
-  }
-  function_ = std::min(function_, m->functions.size() - 1);
+  if (std::exchange(function_of_, m->kernel) != m->kernel) function_chosen_ = false;
+  if (!function_chosen_ || function_ >= m->functions.size()) function_ = usual_function(*m, profile, f.report());
+  follow_line(*m, file, link);
   const CodeFunction& c = m->functions[function_];
   take_heat(c, m->architecture, profile, reason);
   ptx_ = chosen_ptx_.value_or(!c.sass_reason.empty() && !c.ptx.empty() && heat_.empty());

@@ -35,12 +35,17 @@ class MachineCodePane {
   void rows(Frame& f, const CodeFunction& c, const std::string& file, CodeLink& link);
   void take_heat(const CodeFunction& c, const std::string& architecture, const Profile* profile,
                  const std::string& reason);
+  // A line of the source that was chosen and has no instructions in the function that is shown: another one is shown
+  // that has, if there is one.
+  void follow_line(const MachineCode& m, const std::string& file, const CodeLink& link);
   std::string csv(const CodeFunction& c) const;
 
   std::optional<Document> asked_;  // for
   int asked_of_ = -1;              // which of the engines
   size_t function_ = 0;
-  std::string function_of_;         // whose it is: another kernel begins with one of its own
+  bool function_chosen_ = false;  // by a person, or with a line of the source
+  std::string function_of_;       // whose it is: another kernel begins with one of its own
+  std::string followed_line_;
   std::optional<bool> chosen_ptx_;  // by a person; else instructions, or PTX where those have no text
   bool ptx_ = false;
   std::map<int64_t, Heat> heat_;  // by offset

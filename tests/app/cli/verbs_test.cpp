@@ -165,7 +165,7 @@ TEST(Verbs, Explain) {
   EXPECT_TRUE(r.out.starts_with("y[0, 1, 2] of S4 on 1 × 1→2, K 3, L 5, s 2, p 0, d 1\n")) << r.out;
   EXPECT_TRUE(holds(r.out, "but it takes one")) << r.out;
   EXPECT_TRUE(holds(r.out, "✗ s4.cu:") &&
-              holds(r.out, " reads w of k = 1, a tap that does not reach it (1 of its 3)\n"))
+              holds(r.out, " reads w of k = 1, a tap that does not reach it (1 of its 3 reads)\n"))
       << r.out;
   auto j = convscope_run(words + test::Words{"--json"}).document();
   EXPECT_EQ(j["kernel"], "S4");

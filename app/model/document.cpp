@@ -249,4 +249,22 @@ std::string preset_of(const ConvProblem& p) {
   return "";
 }
 
+std::string unusual_inputs(const Document& d) {
+  const InputSpec usual;
+  std::string words;
+  auto add = [&](const std::string& name, const std::string& value) {
+    words += (words.empty() ? "" : ", ") + name + " " + value;
+  };
+  auto tensor = [&](const char* name, const TensorSource& own, const TensorSource& before) {
+    if (own == before) return;
+    const auto* kind = std::find_if(input_kinds.begin(), input_kinds.end(),
+                                    [&](const InputKindInfo& k) { return k.kind == own.kind; });
+    add(name, kind == input_kinds.end() ? file_name(own.file) : kind->name);
+  };
+  tensor("x", d.inputs.x, usual.x), tensor("w", d.inputs.w, usual.w);
+  if (d.problem.bias) tensor("b", d.inputs.b, usual.b);
+  if (d.inputs.seed != usual.seed) add("seed", std::to_string(d.inputs.seed));
+  return words;
+}
+
 }  // namespace convscope

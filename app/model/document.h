@@ -106,6 +106,9 @@ Span slider_span(const ConvProblem& p, int64_t ConvProblem::*field);
 // else the last one before it; the present one where there is none.
 int64_t stepped(const ConvProblem& p, int64_t ConvProblem::*field, int64_t by);
 
+// Which tensors' values are not those that are usual ("x impulse, w ones", "x mine.npy", "seed 7"), or "".
+std::string unusual_inputs(const Document& d);
+
 // The preset whose problem this is, or "".
 std::string preset_of(const ConvProblem& p);
 

@@ -37,14 +37,18 @@ size_t error_in(std::string_view line, size_t& what) {
 
 }  // namespace
 
-int line_named(std::string_view text, std::string_view file) {
+int line_named(std::string_view text, std::string_view file, int* column) {
+  if (column) *column = 0;
   const std::string name = file_name(std::string(file));
   if (name.empty()) return 0;
   auto of_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-' || c == '.'; };
   for (size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1)) {
     if (at > 0 && of_name(text[at - 1])) continue;  // the end of a longer name
     size_t end = 0;
-    if (const int line = number_behind(text, at + name.size(), end)) return line;
+    const int line = number_behind(text, at + name.size(), end);
+    if (!line) continue;
+    if (size_t behind = 0; column && end < text.size() && text[end] == ':') *column = number_behind(text, end, behind);
+    return line;
   }
   return 0;
 }
@@ -57,10 +61,13 @@ std::vector<ErrorLine> error_lines(const std::string& log, const std::string& fi
     const size_t at = error_in(line, what);
     if (at == line.npos) continue;
     // The place comes before the word: what a message quotes is none.
-    const int number = line_named(std::string_view(line).substr(0, at), file);
+    int column = 0;
+    const int number = line_named(std::string_view(line).substr(0, at), file, &column);
     if (!number) continue;
-    const ErrorLine error{number, line.substr(what)};
-    if (std::find(all.begin(), all.end(), error) == all.end()) all.push_back(error);
+    const ErrorLine error{number, line.substr(what), column};
+    if (std::none_of(all.begin(), all.end(),
+                     [&](const ErrorLine& e) { return e.line == error.line && e.text == error.text; }))
+      all.push_back(error);
   }
   // What is said first may be of a line that only led to an error in a header.
   const size_t words = first.find(": ");

@@ -110,6 +110,7 @@ void App::document_changed(const Document& before) {
     if (whole) v.row0 = v.row1 = v.column0 = v.column1 = 0, v.colours = {};
     views_.set(v, drops);  // what somebody has set is a place to come back to
   }
+  if (before.kernel != now.kernel) kernel_before_ = before.kernel;
   if (!needs_run(before, now)) return;
   bench_->show_live(false);  // what is recorded of the new document is shown at once
   // A file is compiled for another device first, and then run.
@@ -176,6 +177,9 @@ void App::undo() {
     draft_ = {};
     return;
   }
+  // A lesson is one step of undo: in the middle of it that would leave its text without what it speaks of.
+  if (lesson_ && document() == lesson_->steps[lesson_step_].document)
+    return say("This is as the step begins: Page Up goes to the one before, End leaves the lesson");
   Document before = document();
   if (!history_.undo()) return;
   draft_ = {};
@@ -261,6 +265,7 @@ void App::keep_measuring() {
 }
 
 void App::compare() {
+  if (bench_->running()) say("It is compared when the run is over");
   compare_ = true;
   show_panel_ = "Compare";
 }
@@ -415,6 +420,8 @@ void App::choose_beside(int number) {
   const auto& all = bench_->kernels();
   if (static_cast<size_t>(number) >= all.size()) return;
   const std::string& name = all[static_cast<size_t>(number)].name;
+  if (name == document().kernel && document().compare_with != name)
+    return say(name + " is the kernel itself: another one can stand beside it");
   // Once more: the oracle again.
   execute({SetCompareWith{document().compare_with == name ? oracle_name : name}, 0});
 }
@@ -463,10 +470,13 @@ void App::shortcuts() {
   // Arrows and Space also walk through menus and controls: they do that while a menu is open or a walk has begun (Tab).
   bool walking =
       io.NavVisible || ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel);
+  // The Esc that has closed a menu is spent: the menu was open when this frame began.
+  const bool popup = ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel),
+             closes_popup = std::exchange(popup_was_open_, popup) || popup;
   const bool reads = source_edit().is_read();
   for (const auto& a : actions())
     for (ImGuiKeyChord chord : {a.chord, a.second}) {
-      if (!chord) continue;
+      if (!chord || (chord == ImGuiKey_Escape && closes_popup)) continue;
       // Who types in the source has the keys of an editor: all but those of functions, and of what no editor has.
       if (ImGuiKeyChord key = chord & ~ImGuiMod_Mask_;
           source_edit().has_keys() && (key < ImGuiKey_F1 || key > ImGuiKey_F24) &&
@@ -514,8 +524,8 @@ void App::frame(float display_scale) {
   if (bench_->running()) next_frame_ = std::min(next_frame_, 0.25);
   go_on_with_lesson();
   tooltips_of_focus(!lesson_);
-  Frame f{document(), *bench_,  views_.now(), settings_, theme_,      textures_,
-          draft_,     gesture_, events_,      compare_,  next_frame_, cells_};
+  Frame f{document(), *bench_, views_.now(), settings_,      theme_,      textures_, draft_,
+          gesture_,   events_, compare_,     kernel_before_, next_frame_, cells_};
   Chrome chrome(*this, f);
   source_edit().keep(f);
   if (only_panel_.empty()) chrome.bars();

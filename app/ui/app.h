@@ -225,6 +225,8 @@ class App {
   std::string path_text_, palette_text_;
   std::string show_panel_, show_beside_;  // to the front; the second of another dock, where it is open
   int activation_ = 0;                    // of the next export
+  std::string kernel_before_;             // the one that was chosen before this one
+  bool popup_was_open_ = false;           // when the last frame began
   bool compare_ = false;                  // asked for, not begun
   int palette_at_ = 0;
   struct Shot {

@@ -234,6 +234,14 @@ void Chrome::status_bar() {
       ImGui::TextColored(f_.theme.warning, "%s allowed", std::string(name_of(a)).c_str());
       tooltip(f_.theme, "Kernels are judged by the bound of this arithmetic: `accuracy` in the panel Problem.");
     }
+    // Nor is it seen in a problem that its numbers are none of the usual ones.
+    if (const std::string inputs = unusual_inputs(f_.document); !inputs.empty()) {
+      ImGui::Separator();
+      ImGui::TextColored(f_.theme.warning, "inputs: %s", inputs.c_str());
+      tooltip(f_.theme,
+              "Not the values that are usual (x random, w and b as PyTorch draws them): `inputs` in the panel "
+              "Problem.");
+    }
     const Report* r = f_.report();
     if (f_.bench.recorded().is_open()) {
       ImGui::Separator();

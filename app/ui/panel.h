@@ -95,8 +95,9 @@ struct Frame {
   Draft& draft;
   uint64_t& gesture;  // of what is being dragged now; a panel in which another one begins counts on
   std::vector<Event>& out;
-  bool& compare;       // a comparison was asked for by its action: the panel that knows with whom starts it
-  double& next_frame;  // seconds until something moves by itself; a panel that plays lowers it
+  bool& compare;  // a comparison was asked for by its action: the panel that knows with whom starts it
+  const std::string& kernel_before;  // the kernel that was chosen before this one; "": none
+  double& next_frame;                // seconds until something moves by itself; a panel that plays lowers it
   CellRoom& cells;
 
   void again_in(double seconds) const { next_frame = std::min(next_frame, seconds); }

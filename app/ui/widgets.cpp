@@ -108,8 +108,18 @@ std::string in_the_window(std::string_view words) {
       {"(--verdicts all does it here)", "(choose one in Devices, or a smaller problem)"}};
   std::string out(words);
   if (out.find("--") == out.npos) return out;
+  // A command for a terminal stays as it is typed there.
+  auto in_a_command = [&](size_t at) {
+    const size_t line = out.rfind('\n', at), begin = line == out.npos ? 0 : line, command = out.rfind("convscope ", at);
+    return command != out.npos && command >= begin && out.substr(command, at - command).find(". ") == out.npos;
+  };
   for (const auto& [option, choice] : said)
-    for (size_t at; (at = out.find(option)) != out.npos;) out.replace(at, option.size(), choice);
+    for (size_t at = 0; (at = out.find(option, at)) != out.npos;) {
+      if (in_a_command(at))
+        at += option.size();
+      else
+        out.replace(at, option.size(), choice), at += choice.size();
+    }
   return out;
 }
 
@@ -358,6 +368,8 @@ bool choose(const char* label, const std::vector<Choice>& all, const std::string
   if (all.size() > 8) {
     ImGui::SetNextItemWidth(-FLT_MIN);
     if (ImGui::InputTextWithHint("##filter", "filter", filter.InputBuf, sizeof filter.InputBuf)) filter.Build();
+    // The field takes Esc for itself and would leave the list open.
+    if (ImGui::IsItemDeactivated() && ImGui::IsKeyPressed(ImGuiKey_Escape)) ImGui::CloseCurrentPopup();
     takes_first = filter.IsActive() && ImGui::IsItemDeactivated() &&
                   (ImGui::IsKeyPressed(ImGuiKey_Enter) || ImGui::IsKeyPressed(ImGuiKey_KeypadEnter));
   }

@@ -481,7 +481,7 @@ void Judge::Run::conclude_speed() {
     peak = fmt::format(" at the {:.3g} TFLOP/s of the driver's clock and cores",
                        device_.info().fma_gflops * (p_.dtype == DType::f64 ? 0.5 : 1) * 1e-3);
   v.add("speed", impossible_ ? LayerStatus::fail : LayerStatus::pass,
-        fmt::format("{}{} hot{}, floor {} by {}{}{}{}{}{}", r_.cold.empty() ? "" : time_text(measured) + " cold, ",
+        fmt::format("{}{} hot{}, no less than {} by {}{}{}{}{}{}", r_.cold.empty() ? "" : time_text(measured) + " cold, ",
                     time_text(r_.hot.median_ms()), packed,
                     r_.floor_ms ? time_text(*r_.floor_ms) : "unknown", r_.floor_from, peak,
                     r_.launch.empty() ? "" : "; a launch of nothing takes " + time_text(r_.launch.min_ms()) + " at least",

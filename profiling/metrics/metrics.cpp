@@ -285,7 +285,12 @@ Shade shade_of(std::string_view name, double v, const Counters& c, const Workloa
   // Who multiplies on tensor cores needs few instructions.
   const bool tensor = get(c, "tensor_pipe_busy").value_or(0) > 10;
   auto unless_good = [](Shade s, bool but) { return but && s != Shade::good ? Shade::unknown : s; };
-  if (name == "memory-busy") return unless_good(above(v, 40, 80), work.products_set_floor);
+  if (name == "memory-busy") {
+    // Tensors that stay in the L2 cache leave the memory idle, which is nobody's fault.
+    const auto moved = plus(get(c, "dram_read_bytes"), get(c, "dram_write_bytes"));
+    const bool in_cache = moved && work.least_bytes > 0 && *moved < 0.5 * work.least_bytes;
+    return unless_good(above(v, 40, 80), work.products_set_floor || in_cache);
+  }
   if (name == "bytes-moved") return below(v, 1.2, 2);
   if (name == "l2-traffic") {
     // Where the L2 cache itself is near its limit, little that is too much costs time already.

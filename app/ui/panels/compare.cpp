@@ -61,8 +61,10 @@ std::string guess(const Frame& f, const State& s) {
     };
     for (const std::string& name : {s.before, f.document.compare_with, std::string("cudnn"), std::string("cudnn-tf32")})
       if (recorded(name)) return name;
-    for (const auto& k : f.bench.kernels())
-      if (recorded(k.name)) return k.name;
+    // Exhibits are wrong on purpose: how fast they are says little.
+    for (const char* kind : {"ladder", "reference", ""})
+      for (const auto& k : f.bench.kernels())
+        if ((!*kind || k.kind == kind) && recorded(k.name)) return k.name;
   }
   if (fits(s.before)) return s.before;
   const Report* r = f.report();
@@ -112,7 +114,9 @@ void choice_of_other(Frame& f, State& s) {
     f.again_in(0.25);
     return;
   }
-  bool can = !s.other.empty() && !f.bench.running(), asked = std::exchange(f.compare, false);
+  // What is asked for while a run is under way begins when it is over.
+  const bool can = !s.other.empty() && !f.bench.running(), asked = f.compare && !f.bench.running();
+  if (asked) f.compare = false;
   ImGui::BeginDisabled(!can);
   if (ImGui::Button("Compare") || (asked && can))
     f.wish([d = f.document, other = s.other](Workbench& b) {
@@ -431,9 +435,9 @@ void wrong_ones(const Frame& f, const KernelComparison& c) {
 void draw_compare(Frame& f) {
   static State s;
   const Theme& t = f.theme;
-  if (s.of != &f.bench) s = {}, s.of = &f.bench, s.kernel = f.document.kernel;
+  if (s.of != &f.bench) s = {}, s.of = &f.bench, s.kernel = f.document.kernel, s.before = f.kernel_before;
   if (s.kernel != f.document.kernel) {
-    s.before = s.kernel, s.kernel = f.document.kernel;
+    s.before = f.kernel_before, s.kernel = f.document.kernel;
     if (!s.chosen || s.other == s.kernel) s.other = s.before, s.chosen = false;
   }
   const bool recorded = f.bench.shows_recorded(f.document);

@@ -20,6 +20,7 @@ std::string value_of(const ProfileHeadline& h) {
   std::string unit = unit_text(h.unit);
   if (h.unit == "ms") return time_text(*h.value);
   if (unit == "×") return fmt::format("{:.2f}×", *h.value);
+  if (unit == "%" && *h.value > 100) return "≈100 %";  // what it is a share of was counted in another pass
   return fmt::format("{:.3g}{}{}", *h.value, unit.empty() ? "" : " ", unit);
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <imgui.h>
+#include <span>
 
 #include "app/ui/panels/explain_labels.h"
 #include "app/ui/panels/explain_layout.h"
@@ -173,6 +174,8 @@ void gather_arrow(const Canvas& c, const TapArrow& arrow, size_t count, std::vec
   }
 }
 
+constexpr float not_asked = 0.45f;  // how dense such an arrow is
+
 // Tap k of one input: where its product should land. What the kernel does is known for the explained output only.
 void scatter_tap(const Canvas& c, int64_t k, size_t rank, size_t count, std::vector<TapLabel>& labels) {
   const Theme& t = c.f.theme;
@@ -189,9 +192,11 @@ void scatter_tap(const Canvas& c, int64_t k, size_t rank, size_t count, std::vec
   std::string name = fmt::format("k {}", k);
   if (out) {
     Curve curve(a, {c.bottom_x(*out), c.bottom_y});
-    ImU32 ink = Canvas::ink(inside ? t.reference : t.dim, alpha);
+    // Of other outputs nobody has asked whether the kernel takes it: their arrows stand back.
+    const bool asked = j == e.j;
+    ImU32 ink = Canvas::ink(inside ? t.reference : t.dim, inside && !asked ? alpha * not_asked : alpha);
     if (inside)
-      c.draw->AddPolyline(curve.at, curve_points, ink, thin * (current ? 2.6f : 2.0f));
+      c.draw->AddPolyline(curve.at, curve_points, ink, thin * (current ? 2.6f : asked ? 2.0f : 1.2f));
     else
       dashes(c.draw, curve, ink, thin, c.em * 0.1f, c.em * 0.28f);
     head(c.draw, curve, ink, c.em * 0.5f);
@@ -205,7 +210,7 @@ void scatter_tap(const Canvas& c, int64_t k, size_t rank, size_t count, std::vec
     ImU32 ink = Canvas::ink(t.kernel, alpha);
     dashes(c.draw, curve, ink, thin * (current ? 1.7f : 1.2f), c.em * 0.42f, c.em * 0.3f);
     head(c.draw, curve, ink, c.em * (j == e.j ? 0.35f : 0.5f));
-    if (j != e.j) labels.push_back({curve, 0.46f, "", ink, alpha, TapLabel::Mark::cross, current});
+    if (j != e.j) labels.push_back({curve, 0.46f, label ? name : "", ink, alpha, TapLabel::Mark::cross, current});
   }
 }
 
@@ -311,55 +316,72 @@ static void cell_sample(const Theme& t, ImVec2 a, ImVec2 b, bool unreached) {
 }
 
 void draw_tap_legend(Frame& f, Direction direction) {
+  enum class Sign { expected, kernel, other, dots, cross, missing, nowhere, unreached };
   struct Entry {
+    Sign sign;
     const char *text, *about;
   };
   static const Entry gather[] = {
-      {"expected", "Where the value must come from: i = (j + p − k·d)/s, when that is whole and inside the input"},
-      {"kernel", "Which input the kernel took through this tap: found by running it on one-hot inputs"},
-      {"no tap", "(j + p − k·d)/s is not whole or lies outside: nothing may come through this tap"},
-      {"does not belong", "The kernel takes an input that does not belong to this output"},
-      {"missing", "The kernel does not take the input that belongs"},
-      {"no such position", "Before the first input or behind the last one: it counts as zero"},
-      {"no tap reaches it", "An output that stays 0, or the bias: the stride divides no j + p − k·d"}};
+      {Sign::expected, "expected",
+       "Where the value must come from: i = (j + p − k·d)/s, when that is whole and inside the input"},
+      {Sign::kernel, "kernel", "Which input the kernel took through this tap: found by running it on one-hot inputs"},
+      {Sign::dots, "no tap", "(j + p − k·d)/s is not whole or lies outside: nothing may come through this tap"},
+      {Sign::cross, "does not belong", "The kernel takes an input that does not belong to this output"},
+      {Sign::missing, "missing", "The kernel does not take the input that belongs"},
+      {Sign::nowhere, "no such position", "Before the first input or behind the last one: it counts as zero"},
+      {Sign::unreached, "no tap reaches it", "An output that stays 0, or the bias: the stride divides no j + p − k·d"}};
   static const Entry scatter[] = {
-      {"expected", "Where the product must land: j = i·s − p + k·d"},
-      {"kernel", "Where the kernel used this input; known for the explained output only"},
-      {"outside", "j lies outside the output: the product is dropped"},
-      {"does not belong", "The kernel uses this input for an output it does not belong to"},
-      {"no such position", "Before the first output or behind the last one"},
-      {"no tap reaches it", "An output that stays 0, or the bias: the stride divides no j + p − k·d"}};
+      {Sign::expected, "expected", "Where the product must land: j = i·s − p + k·d"},
+      {Sign::kernel, "kernel", "Where the kernel used this input, as far as the explained output goes"},
+      {Sign::other, "other outputs",
+       "It must land there as well. Whether the kernel takes it there nobody has asked: click on that output"},
+      {Sign::dots, "outside", "j lies outside the output: the product is dropped"},
+      {Sign::cross, "does not belong", "The kernel uses this input for an output it does not belong to"},
+      {Sign::nowhere, "no such position", "Before the first output or behind the last one"},
+      {Sign::unreached, "no tap reaches it", "An output that stays 0, or the bias: the stride divides no j + p − k·d"}};
   const Theme& t = f.theme;
   float em = ImGui::GetFontSize(), line = ImGui::GetTextLineHeight(), sample = em * 1.8f,
         thin = std::max(1.2f, em * 0.1f);
   ImDrawList* draw = ImGui::GetWindowDrawList();
-  const Entry* all = direction == Direction::gather ? gather : scatter;
-  const int count = direction == Direction::gather ? 7 : 6;
-  for (int i = 0; i < count; i++) {
-    float need = sample + em * 0.4f + ImGui::CalcTextSize(all[i].text).x;
-    if (i) beside_if_fits(need);
+  const std::span<const Entry> all = direction == Direction::gather ? std::span<const Entry>(gather) : scatter;
+  for (const Entry& entry : all) {
+    float need = sample + em * 0.4f + ImGui::CalcTextSize(entry.text).x;
+    if (&entry != &all.front()) beside_if_fits(need);
     ImVec2 at = ImGui::GetCursorScreenPos();
     float y = at.y + line / 2;
     auto straight = [&](ImU32 colour, float thick, float on, float off) {
       for (float x = 0; x < sample; x += on + off)
         draw->AddLine({at.x + x, y}, {at.x + std::min(sample, x + on), y}, colour, thick);
     };
-    if (i == 0)
-      straight(ImGui::GetColorU32(t.reference), thin * 2, sample, 1);
-    else if (i == 1)
-      straight(ImGui::GetColorU32(t.kernel), thin * 1.4f, em * 0.42f, em * 0.3f);
-    else if (i == 2)
-      straight(ImGui::GetColorU32(t.dim), thin, em * 0.1f, em * 0.28f);
-    else if (i < count - 2)
-      mark(draw, t, {at.x + sample / 2, y}, em * 0.36f, i == 4, 1);
-    else
-      cell_sample(t, {at.x + sample * 0.2f, y - em * 0.42f}, {at.x + sample * 0.8f, y + em * 0.42f}, i == count - 1);
+    switch (entry.sign) {
+      case Sign::expected:
+        straight(ImGui::GetColorU32(t.reference), thin * 2, sample, 1);
+        break;
+      case Sign::kernel:
+        straight(ImGui::GetColorU32(t.kernel), thin * 1.4f, em * 0.42f, em * 0.3f);
+        break;
+      case Sign::other:
+        straight(packed(t.reference, not_asked), thin * 1.2f, sample, 1);
+        break;
+      case Sign::dots:
+        straight(ImGui::GetColorU32(t.dim), thin, em * 0.1f, em * 0.28f);
+        break;
+      case Sign::cross:
+      case Sign::missing:
+        mark(draw, t, {at.x + sample / 2, y}, em * 0.36f, entry.sign == Sign::missing, 1);
+        break;
+      case Sign::nowhere:
+      case Sign::unreached:
+        cell_sample(t, {at.x + sample * 0.2f, y - em * 0.42f}, {at.x + sample * 0.8f, y + em * 0.42f},
+                    entry.sign == Sign::unreached);
+        break;
+    }
     ImGui::BeginGroup();
     ImGui::Dummy({sample, line});
     ImGui::SameLine(0, em * 0.4f);
-    ImGui::TextColored(t.dim, "%s", all[i].text);
+    ImGui::TextColored(t.dim, "%s", entry.text);
     ImGui::EndGroup();
-    tooltip(t, all[i].about);
+    tooltip(t, entry.about);
   }
 }
 

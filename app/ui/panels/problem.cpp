@@ -42,17 +42,26 @@ struct Pressed {
   ConvProblem before;
 };
 
-// So thin that no digit of the number above it is covered.
 float thin_handle() { return std::max(3.0f, ImGui::GetFontSize() * 0.2f); }
 
-// As Dear ImGui draws one, under the number.
-void draw_handle(ImVec2 low, ImVec2 high, float share, ImU32 colour, const std::string& number) {
+// How far along its slider a value is, as Dear ImGui's own handle has it; a logarithm's begins at a tenth.
+float share_of(int64_t value, const Span& span, bool log) {
+  const double low = static_cast<double>(span.low), high = static_cast<double>(span.high),
+               v = static_cast<double>(std::clamp(value, span.low, span.high));
+  if (!log) return static_cast<float>((v - low) / (high - low));
+  constexpr double tenth = 0.1;
+  return static_cast<float>(std::log(std::max(v, tenth) / std::max(low, tenth)) /
+                            std::log(high / std::max(low, tenth)));
+}
+
+// A bar along the lower edge, filled as far as the value is: no digit of the number is covered.
+void draw_handle(ImVec2 low, ImVec2 high, float share, ImU32 bar, ImU32 end) {
   constexpr float gap = 2;
-  const ImGuiStyle& style = ImGui::GetStyle();
-  const float wide = thin_handle(), left = low.x + gap + share * (high.x - low.x - 2 * gap - wide);
+  const float wide = thin_handle(), thick = std::max(2.0f, ImGui::GetFontSize() * 0.12f),
+              left = low.x + gap + share * (high.x - low.x - 2 * gap - wide), bottom = high.y - gap * 0.5f;
   ImDrawList* draw = ImGui::GetWindowDrawList();
-  draw->AddRectFilled({left, low.y + gap}, {left + wide, high.y - gap}, colour, style.GrabRounding);
-  ImGui::RenderTextClipped(low, high, number.c_str(), nullptr, nullptr, {0.5f, 0.5f});
+  draw->AddRectFilled({low.x + gap, bottom - thick}, {left, bottom}, bar, thick / 2);
+  draw->AddRectFilled({left, bottom - 2 * thick}, {left + wide, bottom}, end, thick / 2);
 }
 
 // How far the wheel has stepped the last item. Only while Ctrl is down: without it the wheel scrolls the panel,
@@ -101,16 +110,11 @@ void parameter(Frame& f, const ProblemField& field, const ConvProblem& shown) {
   ImGui::PushFont(f.theme.code_font, 0);
   ImGui::SetNextItemWidth(ImGui::GetContentRegionAvail().x - 2 * step - em * 0.5f);
   bool log = span.high > 64;
-  // Of few values a handle is as wide as its part of them, and looks like a bar that is filled to there: it is as thin
-  // as of many instead. Of one alone there is none.
-  constexpr int64_t few = 24;
-  const bool fixed = span.low == span.high, own_handle = !fixed && span.high - span.low < few;
-  const ImVec4 handle = ImGui::GetStyleColorVec4(ImGuiCol_SliderGrab);
+  // Dear ImGui's own handle stands in the number. Of one value alone there is none.
+  const bool fixed = span.low == span.high;
   const ImGuiID id = ImGui::GetID("##value");
-  const bool typing = ImGui::TempInputIsActive(id), own_number = own_handle && !typing;
-  if (own_number) ImGui::PushStyleColor(ImGuiCol_Text, ImVec4(0, 0, 0, 0));
-  if (fixed || own_handle)
-    for (ImGuiCol_ c : {ImGuiCol_SliderGrab, ImGuiCol_SliderGrabActive}) ImGui::PushStyleColor(c, ImVec4(0, 0, 0, 0));
+  const bool typing = ImGui::TempInputIsActive(id);
+  for (ImGuiCol_ c : {ImGuiCol_SliderGrab, ImGuiCol_SliderGrabActive}) ImGui::PushStyleColor(c, ImVec4(0, 0, 0, 0));
   // Dear ImGui types on Ctrl+click alone; a double click is one here.
   ImGuiIO& io = ImGui::GetIO();
   const ImVec2 at = ImGui::GetCursorScreenPos(), end{at.x + ImGui::CalcItemWidth(), at.y + ImGui::GetFrameHeight()};
@@ -137,13 +141,10 @@ void parameter(Frame& f, const ProblemField& field, const ConvProblem& shown) {
     value = stepped(shown, field.value, steps);
     changed |= value != shown.*field.value;
   }
-  if (fixed || own_handle) ImGui::PopStyleColor(2);
-  if (own_number) ImGui::PopStyleColor();
-  if (own_number && !ImGui::TempInputIsActive(id))
-    draw_handle(ImGui::GetItemRectMin(), ImGui::GetItemRectMax(),
-                static_cast<float>(std::clamp(value, span.low, span.high) - span.low) /
-                    static_cast<float>(span.high - span.low),
-                packed(handle), std::to_string(value));
+  ImGui::PopStyleColor(2);
+  if (!fixed && !ImGui::TempInputIsActive(id))
+    draw_handle(ImGui::GetItemRectMin(), ImGui::GetItemRectMax(), share_of(value, span, log),
+                packed(f.theme.accent, 0.55f), packed(f.theme.accent));
   ImGui::PopFont();
   if (wrong) ImGui::PopStyleColor();
   if (wrong && f.draft.problem) tooltip(f.theme, rule_of(f, field));

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "app/engine/kernel_file.h"
-#include "app/model/recorded.h"
 #include "app/ui/panels/explain_ask.h"
 #include "app/ui/panels/explain_words.h"
 #include "app/ui/panels/flow.h"
@@ -18,6 +17,7 @@
 #include "app/ui/panels/source_heat.h"
 #include "app/ui/panels/source_look.h"
 #include "app/ui/panels/source_marks.h"
+#include "app/ui/panels/source_notices.h"
 #include "app/ui/panels/source_place.h"
 #include "app/ui/widgets.h"
 
@@ -49,7 +49,9 @@ struct State {
   std::string told;               // the verdict's sentence, whose lines are marked
   MachineCodePane pane;
   CodeLink link;
-  SourcePlace go_to;          // that was asked for
+  SourcePlace go_to;    // that was asked for
+  SourcePlace pointed;  // the last of them: tinted until another kernel is chosen
+  std::string pointed_of;
   TextEditor::DocPos cursor;  // where it was: a click moves it
   int keys_in = 0;            // frames until the text has the keyboard, when a place in it was asked for
   uint64_t texts = 0;         // that the editor was given
@@ -240,37 +242,6 @@ void heat_build(Frame& f, State& s, const Profile* p) {
   tooltip(t, s.sampled.evidence);
 }
 
-// The file was changed into one that does not compile: what stands here ran before.
-void does_not_compile(Frame& f) {
-  const OpenedFile* file = f.bench.file_of(f.document.kernel);
-  if (!file || file->trouble.empty()) return;
-  if (is_being_compiled(f)) return dim_text(f.theme, "compiling…");
-  if (!file->ever && !file->gone)
-    coloured(f.theme.wrong, file->trouble);
-  else
-    coloured(f.theme.warning, file->gone ? "As it was before; the file is not there any more"
-                                         : "As it was before; the file now: " + file->trouble);
-  tooltip(f.theme, "What the compiler said stands in the log. It is compiled again whenever the file changes.");
-}
-
-// Which of lines and samples of warps are not there, and why.
-void what_is_missing(Frame& f, const Profile* p) {
-  const Theme& t = f.theme;
-  if (!p) return;
-  if (p->lines.empty() && !p->lines_reason.empty()) dim_text(t, "no counts of lines: " + p->lines_reason);
-  if (p->samples.samples > 0) return;
-  std::string words = p->samples.reason.empty()
-                          ? p->recorded.empty() ? "they come with all counters, on a GPU" : "they were not recorded"
-                          : p->samples.reason;
-  if (!p->recorded.empty()) {
-    words = "not in this recording (" + words + ")";
-    const auto* have = recordings_with_samples();
-    if (!have) f.again_in(0.2);
-    if (have && !have->empty()) words += fmt::format("; recordings that have some: {}", fmt::join(*have, ", "));
-  }
-  dim_text(t, "no samples of warps: " + words);
-}
-
 // The gutter: a letter where the selected element was written or read, and the line's share of the heat.
 void decorate(State& s) {
   constexpr size_t letters = 2, bar = 7;
@@ -345,6 +316,15 @@ void link_source(State& s) {
   s.cursor = cursor;
 }
 
+// The line that one was led to, where nothing else is said of it.
+void tint_pointed(State& s) {
+  const int line = s.pointed.line - 1;
+  const bool tinted =
+      s.marks.letters.contains(line) || line < 0 || static_cast<size_t>(line) >= s.editor.GetLineCount();
+  if (tinted || file_name(s.pointed.file) != file_name(s.file)) return;
+  s.editor.AddMarker(static_cast<size_t>(line), packed(s.theme->accent, 0.4f), packed(s.theme->accent, 0.2f), "", "");
+}
+
 SourcePlace asked_for;  // by another panel
 bool next_error_asked = false;
 
@@ -353,12 +333,13 @@ void go_to_next_error(const Frame& f, State& s) {
   const OpenedFile* own = f.bench.file_of(f.document.kernel);
   if (!own) return;
   const int here = static_cast<int>(s.editor.GetMainCursorPosition().line) + 1;
-  int first = 0, next = 0;
+  const ErrorLine *first = nullptr, *next = nullptr;
   for (const auto& e : own->errors) {
-    if (!first || e.line < first) first = e.line;
-    if (e.line > here && (!next || e.line < next)) next = e.line;
+    if (!first || e.line < first->line) first = &e;
+    if (e.line > here && (!next || e.line < next->line)) next = &e;
   }
-  if (first) s.go_to = {file_of_kernel(f.document.kernel), next ? next : first};
+  if (!next) next = first;
+  if (next) s.go_to = {file_of_kernel(f.document.kernel), next->line, next->column};
 }
 
 void caret_into_sight(TextEditor& editor) {
@@ -382,6 +363,10 @@ void text_and_instructions(Frame& f, State& s, const Profile* profile, bool typi
     s.typing = typing;
   }
   const bool code = s.code && (beside || room.y > t.em * 24);
+  if (s.code && !code && !typing) {
+    dim_text(t, "no room for instructions: a wider or a higher panel has them");
+    room.y = std::max(t.em * 3, room.y - ImGui::GetTextLineHeightWithSpacing());
+  }
   ImVec2 size = room;
   if (code) (beside ? size.x : size.y) *= s.share;
   // What is seen of a text stays in sight when there is less room for it. The editor knows its room a frame later.
@@ -413,7 +398,8 @@ void text_and_instructions(Frame& f, State& s, const Profile* profile, bool typi
     }
   }
   if (typing && edit_state(f))
-    if (const OpenedFile* own = f.bench.file_of(f.document.kernel)) s.go_to = {s.file, own->errors.front().line};
+    if (const OpenedFile* own = f.bench.file_of(f.document.kernel))
+      s.go_to = {s.file, own->errors.front().line, own->errors.front().column};
   source_edit().finish(f);
 }
 
@@ -491,20 +477,26 @@ void draw_source(Frame& f) {
   const bool tells = verdict && verdict->final && verdict->status != "right" && verdict->kernel == kernel &&
                      verdict->recorded.empty() && !f.bench.is_of_before(*verdict);
   const std::string told = tells ? verdict->sentence : "";
-  const bool marks_are_new = newly_traced || differs != s.differs || told != s.told || fresh || restyled;
+  const bool led_here = s.go_to.line > 0;
+  const bool marks_are_new = newly_traced || differs != s.differs || told != s.told || fresh || restyled || led_here;
   if (marks_are_new) {
     s.traced = traced, s.differs = differs, s.told = told;
     s.marks = mark_lines(s.editor, s.file, t, traced, differs, told);
     if (s.marks.writes >= 0 && led) s.editor.ScrollToLine(static_cast<size_t>(s.marks.writes));
   }
+  // Which line one was led to is seen from afar, too.
+  if (s.kernel != s.pointed_of) s.pointed = {}, s.pointed_of = s.kernel;
   if (s.go_to.line) {
-    s.link.source_chosen = std::exchange(s.go_to, {}).line - 1;
+    const int column = s.go_to.column;
+    s.pointed = std::exchange(s.go_to, {});
+    s.link.source_chosen = s.pointed.line - 1;
     const auto line = static_cast<size_t>(s.link.source_chosen);
-    s.editor.SetCursor({line, 0});
+    s.editor.SetCursor({line, static_cast<size_t>(std::max(0, column - 1))});
     s.editor.ScrollToLine(line);
     s.cursor = s.editor.GetMainCursorPosition();
     if (typing) s.keys_in = 2;  // the panel that comes to the front takes the keyboard a frame later
   }
+  if (marks_are_new && !typing) tint_pointed(s);
   const Profile* profile = profile_here(f);
   // Its address may be that of one that is gone: the serial tells them apart.
   uint64_t serial = profile ? profile->serial : 0;

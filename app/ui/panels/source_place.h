@@ -11,6 +11,7 @@ namespace convscope::ui {
 struct SourcePlace {
   std::string file;  // its name without folders decides
   int line = 0;      // from 1; 0: none
+  int column = 0;    // from 1; 0: the line's beginning
 };
 
 // The places that a sentence names: of "a race in block 0: thread 0 writes at up.cu:14, …" up.cu, 14. Each once.

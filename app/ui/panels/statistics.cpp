@@ -325,8 +325,9 @@ void joint_plot(Frame& f, const Statistics& s, const Spread& d, ImVec2 size) {
     return out;
   });
   if (const double apart = not_in_joint_plot(s, d); apart > 0)
-    dim_text(t, fmt::format("{} with an error not in the plot: {}beyond its ends.", elements(apart),
-                            d.small_sum > 0 ? "" : "reference 0, or "));
+    dim_text(t, fmt::format("{} with an error not in the plot: {}an error below {:.0e} or above {:.0e}, or a reference "
+                            "that small or large.",
+                            elements(apart), d.small_sum > 0 ? "" : "reference 0, ", eb.edge(0), eb.edge(eb.count())));
 }
 
 }  // namespace

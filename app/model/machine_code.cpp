@@ -41,25 +41,24 @@ void Workbench::want_machine_code(const Document& document) {
   std::vector<std::byte> payload;
   json header = request_json(r, payload);
   header["type"] = "disassembly";
-  std::string key = header.dump() + std::to_string(engine_.starts);
+  std::string key = header.dump() + std::to_string(link_.status().starts);
   if (key == machine_code_key_) return;
   machine_code_key_ = key;
   machine_code_waiting_ = true;
-  machine_code_id_ = client_->post_latest(
-      "disassembly", header.dump(), {}, handlers([this, key](Answer a) {
-        if (key != machine_code_key_ || machine_code_cut_) return;
-        machine_code_waiting_ = false;
-        MachineCode m;
-        json answer = json::parse(a.header, nullptr, false);
-        if (a.kind == Answer::Kind::result && answer.is_object())
-          m = machine_code_from(answer);
-        else
-          m.reason = answer.is_object() && answer.contains("rule")
-                         ? text(answer, "field") + " " + text(answer, "value") + " " + text(answer, "rule")
-                     : answer.is_object() && answer.contains("message") ? text(answer, "message")
-                                                                        : a.message;
-        machine_code_ = std::make_shared<MachineCode>(std::move(m));
-      }));
+  machine_code_id_ = link_.ask("disassembly", header, [this, key](Answer a) {
+    if (key != machine_code_key_ || machine_code_cut_) return;
+    machine_code_waiting_ = false;
+    MachineCode m;
+    json answer = json::parse(a.header, nullptr, false);
+    if (a.kind == Answer::Kind::result && answer.is_object())
+      m = machine_code_from(answer);
+    else
+      m.reason = answer.is_object() && answer.contains("rule")
+                     ? text(answer, "field") + " " + text(answer, "value") + " " + text(answer, "rule")
+                 : answer.is_object() && answer.contains("message") ? text(answer, "message")
+                                                                    : a.message;
+    machine_code_ = std::make_shared<MachineCode>(std::move(m));
+  });
 }
 
 }  // namespace convscope

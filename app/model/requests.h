@@ -18,6 +18,8 @@ struct Refusal {
   int exit_code = 1;
 };
 Refusal refusal_of(const Answer& a);
+// The engine ended at it.
+inline bool is_end(const Answer& a) { return a.kind == Answer::Kind::crashed || a.kind == Answer::Kind::hung; }
 // The engine has not the result that was asked about: it ended, and another one has taken its place.
 bool is_gone(const Answer& a);
 

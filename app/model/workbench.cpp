@@ -14,8 +14,6 @@ using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 namespace {
 
-constexpr size_t most_log_lines = 2000;
-
 double ms_since(Clock::time_point t) { return std::chrono::duration<double, std::milli>(Clock::now() - t).count(); }
 
 }  // namespace
@@ -65,59 +63,9 @@ KernelEntry kernel_entry(const json& k) {
 }
 
 Workbench::Workbench(EngineOptions options, std::function<void()> wake)
-    : wake_(std::move(wake)), info_(std::make_unique<json>(json::object())) {
-  client_ = std::make_unique<EngineClient>(std::move(options));
-  client_->on_log([this](const std::string& line) { deliver([this, line] { note(line, LogLine::Kind::engine); }); });
+    : link_(std::move(options), std::move(wake)), info_(std::make_unique<json>(json::object())) {
+  link_.on_death([this] { forget_results(); });
   want_info();
-}
-
-Workbench::~Workbench() {
-  watch_.reset();
-  client_.reset();
-}
-
-void Workbench::deliver(std::function<void()> f) {
-  {
-    std::lock_guard lock(mutex_);
-    inbox_.push_back(std::move(f));
-  }
-  if (wake_) wake_();
-}
-
-bool Workbench::drain() {
-  std::vector<std::function<void()>> now;
-  {
-    std::lock_guard lock(mutex_);
-    now.swap(inbox_);
-  }
-  for (auto& f : now) try {
-      f();
-    } catch (const json::exception& e) {  // an engine of another version, or none at all
-      note(std::string("the engine's answer cannot be read: ") + e.what(), LogLine::Kind::trouble);
-    } catch (const std::exception& e) {  // a folder that cannot be read any more, say: the others are still to come
-      note(e.what(), LogLine::Kind::trouble);
-    }
-  engine_.starts = client_->starts();
-  return !now.empty();
-}
-
-void Workbench::note(const std::string& text, LogLine::Kind kind) {
-  log_.push_back({text, kind});
-  if (log_.size() > most_log_lines) log_.pop_front();
-}
-
-// `done` runs in drain(). A dead engine is seen at whatever was under way.
-Handlers Workbench::handlers(std::function<void(Answer)> done) {
-  waiting_++;
-  Handlers h;
-  h.done = [this, done = std::move(done)](Answer a) {
-    auto answer = std::make_shared<Answer>(std::move(a));
-    deliver([this, done, answer] {
-      waiting_--;
-      done(std::move(*answer));
-    });
-  };
-  return h;
 }
 
 // ---- the run ------------------------------------------------------------------------------------------------------
@@ -140,66 +88,58 @@ void Workbench::restore() {
 }
 
 void Workbench::post_run(const Document& document) {
-  if (profiling_) client_->cancel(profile_id_), profile_serial_++, profiling_ = false;
+  if (profiling_) link_.cancel(profile_id_), profile_serial_++, profiling_ = false;
   make_way();
   // What is made again stands behind the question that its engine died of.
-  if (!restoring_ && std::exchange(cause_waits_for_, 0)) client_->cancel(cause_id_);
+  if (!restoring_ && std::exchange(cause_waits_for_, 0)) link_.cancel(cause_id_);
   stop_beside();
   running_ = true, run_was_cut_ = false;
   run_posted_ = Clock::now();
-  engine_.since = run_posted_;
-  engine_.state = EngineStatus::State::working;
-  engine_.phase = "waiting for the engine";
-  engine_.done = engine_.total = 0;
-  std::vector<std::byte> payload;
-  json header = request_json(request_of(document), payload);
-  header["type"] = "run";
+  link_.works_since(run_posted_);
   uint64_t serial = ++run_serial_;
   const OpenedFile* file = file_of(document.kernel);
   run_text_ = file ? file->compiled : 0;
-  Handlers h = handlers([this, serial, document](Answer a) { took_run(serial, std::move(a), document); });
-  h.partial = [this, serial, document](const std::string& text) {
+  Meanwhile meanwhile;
+  meanwhile.partial = [this, serial, document](const std::string& text) {
     auto r = std::make_shared<Report>();
     try {
       *r = report_from(json::parse(text), document, false);
     } catch (const json::exception&) {
       return;  // the final answer will say what is wrong
     }
-    deliver([this, serial, r] {
+    link_.deliver([this, serial, r] {
       if (serial == run_serial_) take_report(*r);
     });
   };
-  h.progress = [this, serial](const Progress& p) {
-    deliver([this, serial, p] {
-      if (serial != run_serial_) return;
-      engine_.phase = p.phase, engine_.done = p.done, engine_.total = p.total;
-    });
+  meanwhile.progress = [this, serial](const Progress& p) {
+    if (serial == run_serial_) link_.shows(p);
   };
-  run_id_ = client_->post_latest("run", header_text(header), std::move(payload), std::move(h));
+  run_id_ = link_.post(
+      "run", "run", document, json::object(),
+      [this, serial, document](Answer a) { took_run(serial, std::move(a), document); }, std::move(meanwhile));
 }
 
 void Workbench::took_run(uint64_t serial, Answer a, const Document& document) {
-  if (a.kind == Answer::Kind::crashed || a.kind == Answer::Kind::hung) died(a.message);
+  link_.see_death(a);
   if (serial != run_serial_) return;
   running_ = false;
-  engine_.state = EngineStatus::State::idle;
-  engine_.phase.clear();
+  link_.rests();
   if (a.kind == Answer::Kind::result) {
     try {
       take_report(report_from(json::parse(a.header), document, true));
     } catch (const json::exception& e) {
-      note(std::string("the engine's answer cannot be read: ") + e.what(), LogLine::Kind::trouble);
+      link_.note(std::string("the engine's answer cannot be read: ") + e.what(), LogLine::Kind::trouble);
     }
     return;
   }
   if (a.kind == Answer::Kind::error) {
     Refusal refusal = refusal_of(a);
     if (refusal.cancelled) {
-      note("cancelled");
+      link_.note("cancelled");
       if (report_ && !report_->final) report_ = nullptr;  // its verdict will not come
       return;
     }
-    note(refusal.text, LogLine::Kind::trouble);
+    link_.note(refusal.text, LogLine::Kind::trouble);
     take_report(failed_report(document, refusal.exit_code == 4 ? "crashed" : "not-run",
                               (refusal.exit_code == 4 ? "crashed: " : "not run: ") + refusal.text));
     return;
@@ -241,14 +181,14 @@ void Workbench::keep_time(const Report& r) {
 }
 
 void Workbench::cancel() {
-  if (running_) client_->cancel(run_id_);
-  if (profiling_) client_->cancel(profile_id_), profile_serial_++, profiling_ = false;
+  if (running_) link_.cancel(run_id_);
+  if (profiling_) link_.cancel(profile_id_), profile_serial_++, profiling_ = false;
   stop_checking();
   stop_sweep();
-  if (beside_waits_) client_->cancel(beside_id_);
-  if (const uint64_t id = std::exchange(beside_verdict_id_, 0)) client_->cancel(id);
+  if (beside_waits_) link_.cancel(beside_id_);
+  if (const uint64_t id = std::exchange(beside_verdict_id_, 0)) link_.cancel(id);
   if (!explaining_) return;
-  client_->cancel(explain_id_), client_->cancel(trace_id_);
+  link_.cancel(explain_id_), link_.cancel(trace_id_);
   explain_serial_++, explaining_ = false;
 }
 
@@ -260,12 +200,8 @@ void Workbench::refused(uint64_t asked_at, bool gone, std::function<void()> forg
   if (gone) restore();
 }
 
-void Workbench::died(const std::string& how) {
-  if (engine_.last_death == how && engine_.deaths >= client_->starts()) return;
-  engine_.deaths++;
-  engine_.last_death = how;
-  note("engine: " + how, LogLine::Kind::trouble);
-  // What it kept is gone: wishes are sent again for the next result.
+// What it kept is gone: wishes are sent again for the next result.
+void Workbench::forget_results() {
   for (auto& w : tile_wishes_) w = {};
   numbers_key_.clear(), hover_key_.clear(), statistics_key_.clear();
   beside_serial_ = 0, beside_waits_ = false;
@@ -309,23 +245,22 @@ void Workbench::want_numbers(const std::string& key, int64_t row0, int64_t row1,
   if (numbers_key_ == key && window == numbers_wish_) return;
   numbers_key_ = key, numbers_wish_ = window;
   json header = {{"type", "numbers"}, {"result", numbers_key_}, {"window", window}};
-  client_->post_latest("numbers", header.dump(), {},
-                       handlers([this, key = numbers_key_, window, asked_at = report_serial_](Answer a) {
-                         if (auto b = block_from(a, key, window))
-                           numbers_ = b;
-                         else if (numbers_key_ == key && numbers_wish_ == window)
-                           refused(asked_at, is_gone(a), [this] { numbers_key_.clear(); });
-                       }));
+  link_.ask("numbers", header, [this, key, window, asked_at = report_serial_](Answer a) {
+    if (auto b = block_from(a, key, window))
+      numbers_ = b;
+    else if (numbers_key_ == key && numbers_wish_ == window)
+      refused(asked_at, is_gone(a), [this] { numbers_key_.clear(); });
+  });
 }
 
 void Workbench::fetch_numbers(const std::string& key, const std::array<int64_t, 4>& window,
                               std::function<void(const NumberBlock*)> then) {
   const json header = {{"type", "numbers"}, {"result", key}, {"window", window}};
-  client_->post_latest("values to copy", header.dump(), {}, handlers([key, window, then = std::move(then)](Answer a) {
-                         // Who has asked again waits for that answer.
-                         if (a.kind == Answer::Kind::error && refusal_of(a).cancelled) return;
-                         then(block_from(a, key, window).get());
-                       }));
+  link_.ask("values to copy", header, [key, window, then = std::move(then)](Answer a) {
+    // Who has asked again waits for that answer.
+    if (a.kind == Answer::Kind::error && refusal_of(a).cancelled) return;
+    then(block_from(a, key, window).get());
+  });
 }
 
 void Workbench::want_hover(const std::string& key, ElementIndex at) {
@@ -334,73 +269,63 @@ void Workbench::want_hover(const std::string& key, ElementIndex at) {
   if (hover_key_ == key && window == hover_wish_) return;
   hover_key_ = key, hover_wish_ = window;
   json header = {{"type", "numbers"}, {"result", hover_key_}, {"window", window}};
-  client_->post_latest("hover", header.dump(), {},
-                       handlers([this, key = hover_key_, window, asked_at = report_serial_](Answer a) {
-                         if (auto b = block_from(a, key, window))
-                           hover_ = b;
-                         else if (hover_key_ == key && hover_wish_ == window)
-                           refused(asked_at, is_gone(a), [this] { hover_key_.clear(); });
-                       }));
+  link_.ask("hover", header, [this, key, window, asked_at = report_serial_](Answer a) {
+    if (auto b = block_from(a, key, window))
+      hover_ = b;
+    else if (hover_key_ == key && hover_wish_ == window)
+      refused(asked_at, is_gone(a), [this] { hover_key_.clear(); });
+  });
 }
 
 void Workbench::find_failing(const std::string& key, ElementIndex from, bool forward,
                              std::function<void(std::optional<ElementIndex>)> then) {
   if (!picture_) return then({});
   json header = {{"type", "find"}, {"result", key}, {"from", {from.row, from.column}}, {"forward", forward}};
-  client_->post_latest("find", header.dump(), {},
-                       handlers([this, then = std::move(then), asked_at = report_serial_](Answer a) {
-                         // No answer is not "none fails": another question has taken its place, or the result is gone.
-                         if (a.kind != Answer::Kind::result) {
-                           if (is_gone(a)) refused(asked_at, true, [] {});
-                           return;
-                         }
-                         json j = json::parse(a.header);
-                         if (!j.contains("place") || !j["place"].is_array() || j["place"].size() != 2) return then({});
-                         then(ElementIndex{j["place"][0].get<int64_t>(), j["place"][1].get<int64_t>()});
-                       }));
+  link_.ask("find", header, [this, then = std::move(then), asked_at = report_serial_](Answer a) {
+    // No answer is not "none fails": another question has taken its place, or the result is gone.
+    if (a.kind != Answer::Kind::result) {
+      if (is_gone(a)) refused(asked_at, true, [] {});
+      return;
+    }
+    json j = json::parse(a.header);
+    if (!j.contains("place") || !j["place"].is_array() || j["place"].size() != 2) return then({});
+    then(ElementIndex{j["place"][0].get<int64_t>(), j["place"][1].get<int64_t>()});
+  });
 }
 
 void Workbench::want_statistics() {
   if (!picture_ || !picture_->final || running_ || statistics_key_ == picture_->key) return;
   statistics_key_ = picture_->key;
   json header = {{"type", "statistics"}, {"result", statistics_key_}};
-  client_->post_latest("statistics", header.dump(), {},
-                       handlers([this, key = statistics_key_, asked_at = report_serial_](Answer a) {
-                         if (a.kind != Answer::Kind::result) {
-                           if (statistics_key_ == key)
-                             refused(asked_at, is_gone(a), [this] { statistics_key_.clear(); });
-                           return;
-                         }
-                         statistics_ = std::make_shared<Statistics>(statistics_from(json::parse(a.header), key));
-                       }));
+  link_.ask("statistics", header, [this, key = statistics_key_, asked_at = report_serial_](Answer a) {
+    if (a.kind != Answer::Kind::result) {
+      if (statistics_key_ == key) refused(asked_at, is_gone(a), [this] { statistics_key_.clear(); });
+      return;
+    }
+    statistics_ = std::make_shared<Statistics>(statistics_from(json::parse(a.header), key));
+  });
 }
 
 // ---- one element, sources, inventory ------------------------------------------------------------------------------
 
 void Workbench::want_explanation(const Document& document, int64_t n, int64_t co, int64_t j) {
-  std::vector<std::byte> payload;
-  json header = request_json(request_of(document), payload);
-  header["at"] = {n, co, j};
+  const json at = {{"at", {n, co, j}}};
   uint64_t serial = ++explain_serial_;
   explaining_ = true;
   explanation_trouble_.clear();
-  header["type"] = "explain";
-  explain_id_ = client_->post_latest(
-      "explain", header_text(header), payload, handlers([this, serial, document](Answer a) {
-        if (a.kind == Answer::Kind::crashed || a.kind == Answer::Kind::hung) died(a.message);
-        if (serial != explain_serial_) return;
-        explaining_ = false;
-        if (a.kind == Answer::Kind::result)
-          explanation_ = std::make_shared<Explained>(explained_from(json::parse(a.header), document));
-        else if (Refusal r = refusal_of(a); !r.cancelled)
-          explanation_trouble_ = a.message.empty() ? r.text : a.message;
-      }));
-  header["type"] = "trace";
-  trace_id_ = client_->post_latest("trace", header_text(header), std::move(payload), handlers([this, serial](Answer a) {
-                                     if (serial != explain_serial_) return;
-                                     if (a.kind == Answer::Kind::result)
-                                       traced_ = std::make_shared<Traced>(traced_from(json::parse(a.header)));
-                                   }));
+  explain_id_ = link_.post("explain", "explain", document, at, [this, serial, document](Answer a) {
+    link_.see_death(a);
+    if (serial != explain_serial_) return;
+    explaining_ = false;
+    if (a.kind == Answer::Kind::result)
+      explanation_ = std::make_shared<Explained>(explained_from(json::parse(a.header), document));
+    else if (Refusal r = refusal_of(a); !r.cancelled)
+      explanation_trouble_ = a.message.empty() ? r.text : a.message;
+  });
+  trace_id_ = link_.post("trace", "trace", document, at, [this, serial](Answer a) {
+    if (serial != explain_serial_) return;
+    if (a.kind == Answer::Kind::result) traced_ = std::make_shared<Traced>(traced_from(json::parse(a.header)));
+  });
 }
 
 // Profiles and comparisons: a newer one takes the place of an older one, and a run goes before both.
@@ -408,31 +333,25 @@ void Workbench::measure(const char* type, const Document& document, const json& 
                         std::function<void(const json&)> took) {
   if (running_) return;
   make_way();
-  std::vector<std::byte> payload;
-  json header = request_json(request_of(document), payload);
-  header.update(more);
-  header["type"] = type;
   uint64_t serial = ++profile_serial_;
   profiling_ = true;
   profile_trouble_.clear();
-  engine_.since = Clock::now();
-  Handlers h = handlers([this, serial, took](Answer a) {
-    if (a.kind == Answer::Kind::crashed || a.kind == Answer::Kind::hung) died(a.message);
+  link_.measures();
+  Meanwhile meanwhile;
+  meanwhile.progress = [this, serial](const Progress& p) {
+    if (serial == profile_serial_ && !running_) link_.shows(p);
+  };
+  auto done = [this, serial, took](Answer a) {
+    link_.see_death(a);
     if (serial != profile_serial_) return;
     profiling_ = false;
-    if (!running_) engine_.phase.clear();
+    if (!running_) link_.forget_phase();
     if (a.kind == Answer::Kind::result)
       took(json::parse(a.header));
     else if (Refusal r = refusal_of(a); !r.cancelled)
       profile_trouble_ = a.message.empty() ? r.text : a.message;
-  });
-  h.progress = [this, serial](const Progress& p) {
-    deliver([this, serial, p] {
-      if (serial != profile_serial_ || running_) return;
-      engine_.phase = p.phase, engine_.done = p.done, engine_.total = p.total;
-    });
   };
-  profile_id_ = client_->post_latest("profile", header_text(header), std::move(payload), std::move(h));
+  profile_id_ = link_.post("profile", type, document, more, std::move(done), std::move(meanwhile));
 }
 
 void Workbench::want_profile(const Document& document, bool full) {
@@ -453,21 +372,18 @@ void Workbench::want_comparison(const Document& document, const std::string& wit
 void Workbench::want_source(const std::string& kernel) {
   if (kernel.empty()) return;
   SourceWish& wish = sources_[kernel];
-  if (wish.waiting || !wish.files.empty() || wish.starts == engine_.starts) return;
-  wish.waiting = true, wish.starts = engine_.starts;
-  json header = {{"type", "source"}, {"kernel", kernel}};
-  client_->post(header_text(header), {}, handlers([this, kernel](Answer a) {
-                  SourceWish& answered = sources_[kernel];
-                  answered.waiting = false;
-                  if (a.kind == Answer::Kind::error) answered.files = {{"", "// " + refusal_of(a).text}};
-                  if (a.kind != Answer::Kind::result) return;
-                  const json j = json::parse(a.header);
-                  auto add = [&](const json& f) {
-                    answered.files.push_back({f.value("file", ""), f.value("text", "")});
-                  };
-                  add(j);
-                  for (const json& header : j.value("headers", json::array())) add(header);
-                }));
+  if (wish.waiting || !wish.files.empty() || wish.starts == link_.status().starts) return;
+  wish.waiting = true, wish.starts = link_.status().starts;
+  link_.ask("", {{"type", "source"}, {"kernel", kernel}}, [this, kernel](Answer a) {
+    SourceWish& answered = sources_[kernel];
+    answered.waiting = false;
+    if (a.kind == Answer::Kind::error) answered.files = {{"", "// " + refusal_of(a).text}};
+    if (a.kind != Answer::Kind::result) return;
+    const json j = json::parse(a.header);
+    auto add = [&](const json& f) { answered.files.push_back({f.value("file", ""), f.value("text", "")}); };
+    add(j);
+    for (const json& header : j.value("headers", json::array())) add(header);
+  });
 }
 
 const std::vector<SourceText>* Workbench::source(const std::string& kernel) const {
@@ -476,21 +392,20 @@ const std::vector<SourceText>* Workbench::source(const std::string& kernel) cons
 }
 
 void Workbench::want_info() {
-  client_->post(json{{"type", "list"}, {"what", "kernels"}}.dump(), {}, handlers([this](Answer a) {
-                  if (engine_.state == EngineStatus::State::starting)
-                    engine_.state = running_ ? EngineStatus::State::working : EngineStatus::State::idle;
-                  if (a.kind != Answer::Kind::result) {
-                    note("the engine does not start: " + (a.message.empty() ? refusal_of(a).text : a.message),
-                         LogLine::Kind::trouble);
-                    return;
-                  }
-                  kernels_.clear();
-                  json all = json::parse(a.header).value("kernels", json::array());
-                  for (const auto& k : all) kernels_.push_back(kernel_entry(k));
-                }));
-  client_->post(json{{"type", "info"}}.dump(), {}, handlers([this](Answer a) {
-                  if (a.kind == Answer::Kind::result) *info_ = json::parse(a.header);
-                }));
+  link_.ask("", {{"type", "list"}, {"what", "kernels"}}, [this](Answer a) {
+    link_.came_up();
+    if (a.kind != Answer::Kind::result) {
+      link_.note("the engine does not start: " + (a.message.empty() ? refusal_of(a).text : a.message),
+                 LogLine::Kind::trouble);
+      return;
+    }
+    kernels_.clear();
+    json all = json::parse(a.header).value("kernels", json::array());
+    for (const auto& k : all) kernels_.push_back(kernel_entry(k));
+  });
+  link_.ask("", {{"type", "info"}}, [this](Answer a) {
+    if (a.kind == Answer::Kind::result) *info_ = json::parse(a.header);
+  });
 }
 
 }  // namespace convscope

@@ -26,6 +26,7 @@
 #include "app/model/checking.h"
 #include "app/model/comparison.h"
 #include "app/model/document.h"
+#include "app/model/engine_link.h"
 #include "app/model/kernel_file.h"
 #include "app/model/kernel_times.h"
 #include "app/model/ladder.h"
@@ -73,20 +74,6 @@ struct NumberBlock {
   }
 };
 
-struct EngineStatus {
-  enum class State { starting, idle, working } state = State::starting;
-  std::string phase;
-  uint64_t done = 0, total = 0;
-  std::chrono::steady_clock::time_point since;  // of the work in hand
-  int starts = 0, deaths = 0;
-  std::string last_death;
-};
-
-struct LogLine {
-  std::string text;
-  enum class Kind { note, engine, trouble, heading } kind = Kind::note;  // heading: what follows begins with it
-};
-
 // What the planner chose, and why, in a sentence with times.
 struct BestKernel {
   std::string kernel, reason;
@@ -95,9 +82,8 @@ struct BestKernel {
 class Workbench {
  public:
   Workbench(EngineOptions options, std::function<void()> wake);
-  ~Workbench();
 
-  bool drain();  // true work of a frame's start: takes in what has come; whether anything has
+  bool drain() { return link_.drain(); }
 
   // ---- wishes -----------------------------------------------------------------------------------------------------
   void run(const Document& document);  // the newest wins
@@ -275,18 +261,12 @@ class Workbench {
   bool machine_code_waiting() const { return machine_code_waiting_; }
   const std::vector<KernelEntry>& kernels() const { return kernels_; }
   const nlohmann::json& info() const { return *info_; }
-  const EngineStatus& engine() const { return engine_; }
-  const std::deque<LogLine>& log() const { return log_; }
-  void note(const std::string& text, LogLine::Kind kind = LogLine::Kind::note);
+  EngineLink& link() { return link_; }
+  const EngineLink& link() const { return link_; }
   // Milliseconds from the last run's wish to its first picture.
   double last_picture_ms() const { return last_picture_ms_; }
-  int engine_pid() const { return client_->pid(); }
-  // Pending wishes but for the run itself: 0 when everything asked for has come.
-  int waiting() const { return waiting_; }
 
  private:
-  void deliver(std::function<void()> f);
-  Handlers handlers(std::function<void(Answer)> done);
   void post_run(const Document& document);
   void restore();
   void refused(uint64_t asked_at, bool gone, std::function<void()> forget);
@@ -296,7 +276,7 @@ class Workbench {
   void read_again(const std::string& path);
   void keep_time(const Report& r);
   bool is_exhibit(const std::string& kernel) const;
-  void died(const std::string& how);
+  void forget_results();
   void measure(const char* type, const Document& document, const nlohmann::json& more,
                std::function<void(const nlohmann::json&)> took);
   void measure_once_more();
@@ -305,8 +285,8 @@ class Workbench {
   void stop_for_new_text();
   std::string picture_key() const { return picture_ ? picture_->key : ""; }
   void stop_beside() {
-    if (std::exchange(beside_waits_, false)) client_->cancel(beside_id_), beside_serial_ = 0;
-    if (const uint64_t id = std::exchange(beside_verdict_id_, 0)) client_->cancel(id);
+    if (std::exchange(beside_waits_, false)) link_.cancel(beside_id_), beside_serial_ = 0;
+    if (const uint64_t id = std::exchange(beside_verdict_id_, 0)) link_.cancel(id);
   }
   void judge_beside();
   void ask_cause(const Document& document, uint64_t serial, bool right, const CauseBeside& beside,
@@ -323,9 +303,7 @@ class Workbench {
   void took_judged(Answer answer);
   void take_reading(const nlohmann::json& answer);
 
-  std::function<void()> wake_;
-  std::mutex mutex_;  // of inbox_
-  std::vector<std::function<void()>> inbox_;
+  EngineLink link_;  // first: what it owes is thrown away when the rest has gone
 
   Document wanted_;
   uint64_t run_serial_ = 0, run_id_ = 0, run_text_ = 0, report_serial_ = 0, tile_serial_ = 0;
@@ -393,11 +371,7 @@ class Workbench {
   std::function<void(const std::string&, const std::string&)> file_came_;
   std::unique_ptr<FileWatch> watch_;
   std::unique_ptr<nlohmann::json> info_;
-  EngineStatus engine_;
-  std::deque<LogLine> log_;
   double last_picture_ms_ = 0;
-  int waiting_ = 0;
-  std::unique_ptr<EngineClient> client_;  // last: its thread ends before the rest goes
 };
 
 }  // namespace convscope

@@ -48,30 +48,24 @@ void Workbench::want_beside(const Document& document) {
   }
   Document other = picture_->document;
   other.kernel = with;
-  std::vector<std::byte> payload;
-  json header = request_json(request_of(other), payload);
-  header["type"] = "beside", header["result"] = picture_->key;
   beside_waits_ = true;
-  beside_id_ =
-      client_->post_latest("beside", header_text(header), std::move(payload),
-                           handlers([this, with, serial = beside_serial_, asked_at = report_serial_](Answer a) {
-                             if (a.kind == Answer::Kind::crashed || a.kind == Answer::Kind::hung) {
-                               died(a.message);
-                               beside_ends_engine_.insert(with);
-                             }
-                             if (serial != beside_serial_ || with != beside_with_) return;
-                             beside_waits_ = false;
-                             if (a.kind == Answer::Kind::result) {
-                               beside_ = beside_from(json::parse(a.header), serial, with);
-                               judge_beside();
-                             } else if (Refusal r = refusal_of(a); r.cancelled) {
-                               beside_ = none(serial, with, "cancelled: run again to see it");
-                             } else if (is_gone(a)) {
-                               refused(asked_at, true, [this] { beside_serial_ = 0; });
-                             } else {
-                               beside_ = none(serial, with, a.message.empty() ? r.text : a.message);
-                             }
-                           }));
+  beside_id_ = link_.post("beside", "beside", other, {{"result", picture_->key}},
+                          [this, with, serial = beside_serial_, asked_at = report_serial_](Answer a) {
+                            link_.see_death(a);
+                            if (is_end(a)) beside_ends_engine_.insert(with);
+                            if (serial != beside_serial_ || with != beside_with_) return;
+                            beside_waits_ = false;
+                            if (a.kind == Answer::Kind::result) {
+                              beside_ = beside_from(json::parse(a.header), serial, with);
+                              judge_beside();
+                            } else if (Refusal r = refusal_of(a); r.cancelled) {
+                              beside_ = none(serial, with, "cancelled: run again to see it");
+                            } else if (is_gone(a)) {
+                              refused(asked_at, true, [this] { beside_serial_ = 0; });
+                            } else {
+                              beside_ = none(serial, with, a.message.empty() ? r.text : a.message);
+                            }
+                          });
 }
 
 // Two that are the same may both be wrong: what stands beside has its own verdict. After everything else that it is
@@ -83,22 +77,16 @@ void Workbench::judge_beside() {
   if (!kernel || !picture_ || !beside_.trouble.empty()) return;
   Document other = picture_->document;
   other.kernel = beside_.with;
-  std::vector<std::byte> payload;
-  json header = request_json(request_of(other), payload);
-  header["type"] = "judge";
   beside_verdict_id_ =
-      client_->post_latest("beside's verdict", header_text(header), std::move(payload),
-                           handlers([this, serial = beside_.serial, with = beside_.with](Answer a) {
-                             if (a.kind == Answer::Kind::crashed || a.kind == Answer::Kind::hung) {
-                               died(a.message);
-                               beside_ends_engine_.insert(with);
-                             }
-                             if (a.kind != Answer::Kind::result || beside_.serial != serial || beside_.with != with)
-                               return;
-                             const json answer = json::parse(a.header), &verdict = json_fields::part(answer, "verdict");
-                             beside_.status = json_fields::text(verdict, "status");
-                             beside_.sentence = json_fields::text(verdict, "sentence");
-                           }));
+      link_.post("beside's verdict", "judge", other, json::object(),
+                 [this, serial = beside_.serial, with = beside_.with](Answer a) {
+                   link_.see_death(a);
+                   if (is_end(a)) beside_ends_engine_.insert(with);
+                   if (a.kind != Answer::Kind::result || beside_.serial != serial || beside_.with != with) return;
+                   const json answer = json::parse(a.header), &verdict = json_fields::part(answer, "verdict");
+                   beside_.status = json_fields::text(verdict, "status");
+                   beside_.sentence = json_fields::text(verdict, "sentence");
+                 });
 }
 
 }  // namespace convscope

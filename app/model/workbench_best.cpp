@@ -15,34 +15,26 @@ std::string trouble_of(const Answer& a) { return a.message.empty() ? refusal_of(
 }  // namespace
 
 void Workbench::find_best(const Document& document, std::function<void(const BestKernel&)> then) {
-  std::vector<std::byte> payload;
-  json header = request_json(request_of(document), payload);
-  header["type"] = "choose", header["kernel"] = "auto";
-  client_->post_latest(
-      "choose", header_text(header), std::move(payload), handlers([this, then = std::move(then)](Answer a) {
-        if (a.kind != Answer::Kind::result)
-          return note("no kernel was chosen: " + trouble_of(a), LogLine::Kind::trouble);
-        json j = json::parse(a.header);
-        const json& chosen = j.at("chosen");
-        BestKernel best{chosen.at("kernel").get<std::string>(), chosen.at("reason").get<std::string>()};
-        note("the best kernel: " + best.reason);
-        then(best);
-      }));
+  link_.post("choose", "choose", document, {{"kernel", "auto"}}, [this, then = std::move(then)](Answer a) {
+    if (a.kind != Answer::Kind::result)
+      return link_.note("no kernel was chosen: " + trouble_of(a), LogLine::Kind::trouble);
+    json j = json::parse(a.header);
+    const json& chosen = j.at("chosen");
+    BestKernel best{chosen.at("kernel").get<std::string>(), chosen.at("reason").get<std::string>()};
+    link_.note("the best kernel: " + best.reason);
+    then(best);
+  });
 }
 
 void Workbench::want_export(const Document& document, bool pytorch, const std::string& activation,
                             std::function<void(const std::string& kernel, const std::string& text)> then) {
-  std::vector<std::byte> payload;
-  json header = request_json(request_of(document), payload);
-  header["type"] = "export", header["format"] = pytorch ? "pytorch" : "cuda";
-  if (!activation.empty()) header["activation"] = activation;
-  client_->post_latest("export", header_text(header), std::move(payload),
-                       handlers([this, then = std::move(then)](Answer a) {
-                         if (a.kind != Answer::Kind::result)
-                           return note("not exported: " + trouble_of(a), LogLine::Kind::trouble);
-                         json j = json::parse(a.header);
-                         then(j.at("kernel").get<std::string>(), j.at("text").get<std::string>());
-                       }));
+  json more = {{"format", pytorch ? "pytorch" : "cuda"}};
+  if (!activation.empty()) more["activation"] = activation;
+  link_.post("export", "export", document, more, [this, then = std::move(then)](Answer a) {
+    if (a.kind != Answer::Kind::result) return link_.note("not exported: " + trouble_of(a), LogLine::Kind::trouble);
+    json j = json::parse(a.header);
+    then(j.at("kernel").get<std::string>(), j.at("text").get<std::string>());
+  });
 }
 
 }  // namespace convscope

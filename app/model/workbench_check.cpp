@@ -40,7 +40,7 @@ void Workbench::stop_checking() {
   if (!std::exchange(checking_.running, false)) return;
   checking_.trouble = "stopped";
   checking_serial_++;
-  client_->cancel(checking_id_);
+  link_.cancel(checking_id_);
 }
 
 void Workbench::check_next() {
@@ -52,15 +52,10 @@ void Workbench::check_next() {
   Document one = checking_.document;
   one.problem = *problem;
   one.inputs = {};  // files are of one problem
-  std::vector<std::byte> payload;
-  json header = request_json(request_of(one), payload);
-  header["type"] = "judge";
-  checking_id_ = client_->post_latest(
-      "judge", header_text(header), std::move(payload), handlers([this, serial = ++checking_serial_](Answer a) {
-        const bool gone = a.kind == Answer::Kind::crashed || a.kind == Answer::Kind::hung;
-        if (gone) died(a.message);
-        if (serial == checking_serial_ && checking_.running) took_judged(std::move(a));
-      }));
+  checking_id_ = link_.post("judge", "judge", one, json::object(), [this, serial = ++checking_serial_](Answer a) {
+    link_.see_death(a);
+    if (serial == checking_serial_ && checking_.running) took_judged(std::move(a));
+  });
 }
 
 void Workbench::took_judged(Answer a) {

@@ -43,7 +43,7 @@ void Workbench::bring_file(const std::string& path, const std::string& device) {
     if (file.trouble.empty() && file_came_) file_came_(path, "");
     return;
   }
-  if (!again && file.compiling) client_->cancel(file.request);
+  if (!again && file.compiling) link_.cancel(file.request);
   if (!again && file_of_kernel(wanted_.kernel) == path) stop_for_new_text();
   file.text = text;
   file.texts += !again;
@@ -52,21 +52,20 @@ void Workbench::bring_file(const std::string& path, const std::string& device) {
   file.since = std::chrono::steady_clock::now();
   if (!watch_)
     watch_ = std::make_unique<FileWatch>(
-        [this](const std::string& changed) { deliver([this, changed] { read_again(changed); }); });
+        [this](const std::string& changed) { link_.deliver([this, changed] { read_again(changed); }); });
   if (file.device.empty()) watch_->watch(path);
   file.device = device;
   const uint64_t serial = ++file.serial;
-  file.request =
-      client_->lend(path, kernel_file_request(path, device), as_payload(text),
-                    handlers([this, path, serial, again](Answer a) { took_file(path, serial, again, std::move(a)); }));
+  file.request = link_.lend(path, kernel_file_request(path, device), as_payload(text),
+                            [this, path, serial, again](Answer a) { took_file(path, serial, again, std::move(a)); });
 }
 
 // What is done with the text before: the compiler would wait for it.
 void Workbench::stop_for_new_text() {
-  if (running_) client_->cancel(run_id_), run_was_cut_ = true;
-  if (profiling_) client_->cancel(profile_id_), profile_serial_++, profiling_ = false;
-  if (std::exchange(cause_waits_for_, 0)) client_->cancel(cause_id_);
-  if (machine_code_waiting_) client_->cancel(machine_code_id_), machine_code_cut_ = true;
+  if (running_) link_.cancel(run_id_), run_was_cut_ = true;
+  if (profiling_) link_.cancel(profile_id_), profile_serial_++, profiling_ = false;
+  if (std::exchange(cause_waits_for_, 0)) link_.cancel(cause_id_);
+  if (machine_code_waiting_) link_.cancel(machine_code_id_), machine_code_cut_ = true;
   make_way();
 }
 
@@ -97,7 +96,7 @@ void Workbench::read_again(const std::string& path) {
     files_[path].errors.clear();
     std::error_code none;
     files_[path].gone = !std::filesystem::exists(path, none);
-    note(e.what(), LogLine::Kind::trouble);
+    link_.note(e.what(), LogLine::Kind::trouble);
     if (file_came_) file_came_(path, e.what());
   }
 }
@@ -107,7 +106,7 @@ void Workbench::took_file(const std::string& path, uint64_t serial, bool again, 
   if (file.serial != serial) return;  // a newer one is on its way
   file.compiling = false;
   file.waited = std::chrono::duration<double>(std::chrono::steady_clock::now() - file.since).count();
-  note(fmt::format("{}  {}", time_of_day(file.waited), path), LogLine::Kind::heading);
+  link_.note(fmt::format("{}  {}", time_of_day(file.waited), path), LogLine::Kind::heading);
   if (std::exchange(machine_code_cut_, false)) machine_code_key_.clear(), machine_code_waiting_ = false;
   auto of_file = [&](const std::string& kernel) { return kernel == path || kernel.starts_with(path + ":"); };
   if (answer.kind == Answer::Kind::result) {
@@ -135,9 +134,9 @@ void Workbench::took_file(const std::string& path, uint64_t serial, bool again, 
     }
     cause_ends_engine_.erase(path);
     std::istringstream warnings(j.value("warnings", ""));
-    for (std::string line; std::getline(warnings, line);) note(line, LogLine::Kind::engine);
-    note(file.seconds > 0 ? fmt::format("{} compiled in {:.1f} s", path, file.seconds)
-                          : fmt::format("{} was compiled before", path));
+    for (std::string line; std::getline(warnings, line);) link_.note(line, LogLine::Kind::engine);
+    link_.note(file.seconds > 0 ? fmt::format("{} compiled in {:.1f} s", path, file.seconds)
+                                : fmt::format("{} was compiled before", path));
   } else {
     file.trouble = answer.kind == Answer::Kind::error ? refusal_of(answer).text : answer.message;
     json j = json::object();
@@ -145,8 +144,8 @@ void Workbench::took_file(const std::string& path, uint64_t serial, bool again, 
     const std::string printed = j.value("log", "");
     file.errors = error_lines(printed, path, file.trouble);
     std::istringstream log(printed);
-    for (std::string line; std::getline(log, line);) note(line, LogLine::Kind::engine);
-    note(file.trouble, LogLine::Kind::trouble);
+    for (std::string line; std::getline(log, line);) link_.note(line, LogLine::Kind::engine);
+    link_.note(file.trouble, LogLine::Kind::trouble);
     bool listed = false;
     for (const auto& k : kernels_) listed |= of_file(k.name);
     if (!listed) {

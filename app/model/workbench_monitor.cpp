@@ -40,7 +40,7 @@ void Workbench::keep_measuring(const Document& document) {
 
 // Whoever is served before it does not wait for the call in hand: it is cancelled, and asked for again afterwards.
 void Workbench::make_way() {
-  if (monitor_waits_) client_->cancel(monitor_id_);
+  if (monitor_waits_) link_.cancel(monitor_id_);
 }
 
 void Workbench::stop_measuring() {
@@ -60,12 +60,9 @@ void Workbench::forget_readings() {
 }
 
 void Workbench::measure_once_more() {
-  std::vector<std::byte> payload;
-  json header = request_json(request_of(monitor_.document), payload);
-  header["type"] = "live";
   monitor_waits_ = true;
-  Handlers h = handlers([this, serial = monitor_serial_](Answer a) {
-    if (a.kind == Answer::Kind::crashed || a.kind == Answer::Kind::hung) died(a.message);
+  auto done = [this, serial = monitor_serial_](Answer a) {
+    link_.see_death(a);
     if (serial != monitor_serial_) return;
     monitor_waits_ = false;
     if (a.kind != Answer::Kind::result) {
@@ -76,8 +73,8 @@ void Workbench::measure_once_more() {
     }
     take_reading(json::parse(a.header));
     if (!running_ && !profiling_) measure_once_more();
-  });
-  monitor_id_ = client_->post_latest("live", header_text(header), std::move(payload), std::move(h));
+  };
+  monitor_id_ = link_.post("live", "live", monitor_.document, json::object(), std::move(done));
 }
 
 void Workbench::take_reading(const json& answer) {

@@ -73,7 +73,7 @@ void Workbench::want_sweep_preview(const SweepSpec& wish) {
   spec.times = SweepSpec::Times::predicted, spec.verdicts = SweepSpec::Verdicts::none;
   keep_floors();
   if (preview_.serial && same_sweep(preview_.asked, spec)) return;
-  if (preview_.running) client_->cancel(preview_.request);
+  if (preview_.running) link_.cancel(preview_.request);
   begin_sweep(preview_, spec);
 }
 
@@ -125,7 +125,7 @@ void Workbench::stop_sweep() {
   if (!std::exchange(sweeping_.running, false)) return;
   sweeping_.trouble = sweep_stopped;
   sweeping_.serial++;
-  client_->cancel(sweeping_.request);
+  link_.cancel(sweeping_.request);
 }
 
 void Workbench::sweep_next(Sweeping& s) {
@@ -141,11 +141,10 @@ void Workbench::sweep_next(Sweeping& s) {
     return;
   }
   s.now = request->title;
-  s.request = client_->post(header_text(request->header), {}, handlers([this, &s, serial = s.serial](Answer a) {
-                              const bool gone = a.kind == Answer::Kind::crashed || a.kind == Answer::Kind::hung;
-                              if (gone) died(a.message);
-                              if (serial == s.serial && s.running) took_sweep(s, std::move(a));
-                            }));
+  s.request = link_.ask("", request->header, [this, &s, serial = s.serial](Answer a) {
+    link_.see_death(a);
+    if (serial == s.serial && s.running) took_sweep(s, std::move(a));
+  });
 }
 
 void Workbench::took_sweep(Sweeping& s, Answer a) {

@@ -42,9 +42,7 @@ void Workbench::want_tile(Map map, const TileWish& wish) {
                  {"window", {wish.row0, wish.row1, wish.column0, wish.column1}},
                  {"size", {wish.width, wish.height}}};
   auto posted = Clock::now();
-  waiting_++;
-  Handlers h;
-  h.done = [this, i, wish, posted, asked_at = report_serial_](Answer a) {
+  auto paint = [this, i, wish, posted, asked_at = report_serial_](Answer a) -> std::function<void()> {
     std::shared_ptr<MapTile> t;
     if (a.kind == Answer::Kind::result &&
         a.payload.size() == static_cast<size_t>(wish.width) * static_cast<size_t>(wish.height) * sizeof(Cell)) {
@@ -56,12 +54,8 @@ void Workbench::want_tile(Map map, const TileWish& wish) {
       t->pixels = paint_cells(t->cells, t->width, wish.paint);
       t->latency_ms = std::chrono::duration<double, std::milli>(Clock::now() - posted).count();
     }
-    auto kind = a.kind;
-    bool gone = is_gone(a);
-    std::string message = a.message;
-    deliver([this, i, t, kind, gone, message, wish, asked_at] {
-      waiting_--;
-      if (kind == Answer::Kind::crashed || kind == Answer::Kind::hung) died(message);
+    return [this, i, t, kind = a.kind, gone = is_gone(a), message = a.message, wish, asked_at] {
+      link_.see_death(kind, message);
       if (!t) {
         if (tile_wishes_[i].same_cells(wish))
           refused(asked_at, gone, [this, i, wish] {
@@ -72,9 +66,9 @@ void Workbench::want_tile(Map map, const TileWish& wish) {
       t->serial = ++tile_serial_;
       tiles_[i] = t;
       if (tile_wishes_[i].same_cells(wish)) repaint(i);
-    });
+    };
   };
-  client_->post_latest("tile" + std::to_string(i), header.dump(), {}, std::move(h));
+  link_.ask_prepared("tile" + std::to_string(i), header, std::move(paint));
 }
 
 }  // namespace convscope

@@ -58,21 +58,19 @@ void Workbench::want_cause(const Report& report, bool asked) {
 
 void Workbench::ask_cause(const Document& document, uint64_t serial, bool right, const CauseBeside& beside,
                           const std::shared_ptr<XrayAgain>& again) {
-  std::vector<std::byte> payload;
   constexpr double patience_s = 2;  // no further small problem is begun after it
-  json header = request_json(request_of(document), payload);
-  header["type"] = "xray", header["limit_s"] = patience_s;
-  again->put_into(header);
-  Handlers h = handlers([this, document, serial, right, beside, again](Answer a) {
-    const bool crashed = a.kind == Answer::Kind::crashed, hung = a.kind == Answer::Kind::hung;
-    if (crashed || hung) died(a.message);
+  json more = {{"limit_s", patience_s}};
+  again->put_into(more);
+  auto done = [this, document, serial, right, beside, again](Answer a) {
+    link_.see_death(a);
+    const bool crashed = a.kind == Answer::Kind::crashed;
     const Refusal refusal = a.kind == Answer::Kind::error ? refusal_of(a) : Refusal{};
     const std::string why = a.message.empty() ? refusal.text : a.message;
     if ((crashed || (a.kind == Answer::Kind::error && refusal.exit_code == 4)) && again->after(why)) {
       if (serial == cause_waits_for_) ask_cause(document, serial, right, beside, again);
       return;
     }
-    if (crashed || hung) cause_ends_engine_.insert(document.kernel);
+    if (is_end(a)) cause_ends_engine_.insert(document.kernel);
     if (serial != cause_waits_for_) return;
     cause_waits_for_ = 0;
     if (a.kind == Answer::Kind::result) {
@@ -83,9 +81,10 @@ void Workbench::ask_cause(const Document& document, uint64_t serial, bool right,
       cause_.reason = "its products could not be mapped: " + why;
     }
     if (cause_.serial == serial && cause_.sentence.empty() && !refusal.cancelled) ask_emulator(document, serial);
-  });
-  h.partial = [again](const std::string& early) { again->heard(early); };
-  cause_id_ = client_->post_latest("xray", header_text(header), std::move(payload), std::move(h));
+  };
+  Meanwhile meanwhile;
+  meanwhile.partial = [again](const std::string& early) { again->heard(early); };
+  cause_id_ = link_.post("xray", "xray", document, more, std::move(done), std::move(meanwhile));
 }
 
 // Of a launch that a GPU ended, where its index says nothing.
@@ -96,17 +95,13 @@ void Workbench::ask_emulator(const Document& document, uint64_t serial) {
   if (!piece) return;
   RunRequest r = request_of(document);
   r.problem = *piece, r.device = "emulator", r.inputs = InputSpec{};
-  std::vector<std::byte> payload;
-  json header = request_json(r, payload);
-  header["type"] = "judge";
-  client_->post_latest("xray", header_text(header), std::move(payload), handlers([this, serial, piece](Answer a) {
-                         json report;
-                         if (a.kind == Answer::Kind::result) report = json::parse(a.header);
-                         if (a.kind == Answer::Kind::crashed)
-                           died(a.message), report = {{"verdict", {{"status", "crashed"}, {"sentence", a.message}}}};
-                         if (cause_.serial == serial && report.is_object())
-                           cause_.sentence = cause_seen_by_the_emulator(report, *piece);
-                       }));
+  link_.post("xray", "judge", r, json::object(), [this, serial, piece](Answer a) {
+    json report;
+    if (a.kind == Answer::Kind::result) report = json::parse(a.header);
+    if (a.kind == Answer::Kind::crashed)
+      link_.see_death(a), report = {{"verdict", {{"status", "crashed"}, {"sentence", a.message}}}};
+    if (cause_.serial == serial && report.is_object()) cause_.sentence = cause_seen_by_the_emulator(report, *piece);
+  });
 }
 
 }  // namespace convscope

@@ -45,7 +45,7 @@ App::App(AppOptions options) : options_(std::move(options)) {
   hook_ = ImGui::AddContextHook(ImGui::GetCurrentContext(), &before_frame);
   bench_ = std::make_unique<Workbench>(options_.engine, options_.wake);
   bench_->on_file([this](const std::string& path, const std::string& trouble) { kernel_came(path, trouble); });
-  if (!trouble.empty()) bench_->note(trouble, LogLine::Kind::trouble);
+  if (!trouble.empty()) bench_->link().note(trouble, LogLine::Kind::trouble);
   run_by_itself();
 }
 

@@ -61,7 +61,7 @@ void App::open(const std::string& path) {
   } catch (const std::exception& e) {
     say(e.what());
     if (opens_first_) toasts_.back().until = std::numeric_limits<double>::infinity();
-    bench_->note(e.what(), LogLine::Kind::trouble);
+    bench_->link().note(e.what(), LogLine::Kind::trouble);
   }
 }
 

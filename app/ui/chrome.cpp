@@ -131,7 +131,7 @@ void Chrome::menu_bar() {
 
   // A run that came to no result says nothing of its device: the one before ran there as well.
   const Report* r = f_.report() && !f_.report()->device_name.empty() ? f_.report() : f_.picture();
-  const bool starting = f_.bench.engine().state == EngineStatus::State::starting;
+  const bool starting = f_.bench.link().status().state == EngineStatus::State::starting;
   std::string device = r && !r->device_name.empty() ? r->device_name
                        : starting                   ? "starting the engine"
                        : f_.bench.running()         ? "first run"
@@ -190,7 +190,7 @@ void Chrome::status_bar() {
   ImGui::PopStyleColor();
   if (shown && ImGui::BeginMenuBar()) {
     float em = ImGui::GetFontSize();
-    const EngineStatus& e = f_.bench.engine();
+    const EngineStatus& e = f_.bench.link().status();
     if (f_.bench.running() || f_.bench.profiling()) {
       using Clock = std::chrono::steady_clock;
       const auto seconds_since = [](Clock::time_point t) {

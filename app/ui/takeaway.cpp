@@ -65,7 +65,7 @@ void App::export_kernel(const std::string& path, bool pytorch) {
                           say(fmt::format("{}{} written to {}{}", kernel, what, path, warning));
                         } catch (const std::exception& e) {
                           say(e.what());
-                          bench_->note(e.what(), LogLine::Kind::trouble);
+                          bench_->link().note(e.what(), LogLine::Kind::trouble);
                         }
                       });
 }
@@ -89,7 +89,7 @@ void App::copy_kernel(const std::string& path) {
     write_file_safely(path, typed ? source_edit().text() : file ? file->text : files->front().text);
   } catch (const std::exception& e) {
     say(e.what());
-    return bench_->note(e.what(), LogLine::Kind::trouble);
+    return bench_->link().note(e.what(), LogLine::Kind::trouble);
   }
   trusted_.insert(path);  // a text that ran already
   source_edit().wanted = path;
@@ -103,7 +103,7 @@ void App::write_kernel(const WriteFile& w) {
     if (bench_->rewrite_file(w.path, w.text, w.before)) return;
   } catch (const std::exception& e) {
     why = e.what();
-    if (source_edit().not_written(w, why)) return bench_->note(why, LogLine::Kind::trouble);
+    if (source_edit().not_written(w, why)) return bench_->link().note(why, LogLine::Kind::trouble);
   }
   // Nobody else has what was typed.
   ImGui::SetClipboardText(w.text.c_str());
@@ -112,7 +112,7 @@ void App::write_kernel(const WriteFile& w) {
   why += "; what was typed here is in the clipboard";
   if (!kept.empty()) why += " and in " + kept;
   say(why);
-  bench_->note(why, LogLine::Kind::trouble);
+  bench_->link().note(why, LogLine::Kind::trouble);
 }
 
 void App::ask_activation() {

@@ -227,7 +227,7 @@ RunOffer refused_offer(const Frame& f, const Report& r) {
 
 void no_output_state(Frame& f, const char* seen) {
   const Report* last = f.report();
-  const bool starting = f.bench.engine().state == EngineStatus::State::starting;
+  const bool starting = f.bench.link().status().state == EngineStatus::State::starting;
   if (starting || f.bench.running()) {
     empty_state(f.theme, "Computing the first picture", "The kernel runs beside the oracle.");
   } else if (last && !last->recorded.empty()) {

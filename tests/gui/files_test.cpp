@@ -103,7 +103,7 @@ SCENARIO(a_broken_session_is_said_with_its_rule) {
   g.frames();
   CHECK(g.app.toast().find("cannot be opened") != std::string::npos);
   CHECK(g.app.settings().recent.empty());
-  CHECK(!g.bench().log().empty() && g.bench().log().back().kind == LogLine::Kind::trouble);
+  CHECK(!g.bench().link().log().empty() && g.bench().link().log().back().kind == LogLine::Kind::trouble);
 }
 
 SCENARIO(a_dropped_array_becomes_the_input) {

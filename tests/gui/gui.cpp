@@ -32,8 +32,9 @@ void Gui::until(const std::function<bool()>& holds, const char* what, double sec
     ctx->Yield();
     double waited = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (waited < seconds * slowness && !ctx->Abort) continue;
-    std::string state = fmt::format("running {}, waiting {}, explaining {}, phase '{}', toast '{}'", bench().running(),
-                                    bench().waiting(), bench().explaining(), bench().engine().phase, app.toast());
+    std::string state =
+        fmt::format("running {}, waiting {}, explaining {}, phase '{}', toast '{}'", bench().running(),
+                    bench().link().waiting(), bench().explaining(), bench().link().status().phase, app.toast());
     fail(fmt::format("not after {:.0f} s: {} ({})", waited, what, state), "", 0);
   }
 }

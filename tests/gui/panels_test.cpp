@@ -128,8 +128,8 @@ SCENARIO(a_device_is_chosen_and_undone) {
 }
 
 SCENARIO(log_is_filtered_and_copied) {
-  g.app.bench().note("a line about apples", LogLine::Kind::note);
-  g.app.bench().note("a line about pears", LogLine::Kind::trouble);
+  g.app.bench().link().note("a line about apples", LogLine::Kind::note);
+  g.app.bench().link().note("a line about pears", LogLine::Kind::trouble);
   g.panel("Log");
   g.click("//Log/Copy all");
   std::string all = g.clipboard();

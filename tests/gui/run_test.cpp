@@ -25,8 +25,8 @@ void start_long_run(Gui& g) {
   g.press("run");
   g.until(
       [&] {
-        return g.bench().running() && g.bench().engine().phase != "waiting for the engine" &&
-               !g.bench().engine().phase.empty();
+        return g.bench().running() && g.bench().link().status().phase != "waiting for the engine" &&
+               !g.bench().link().status().phase.empty();
       },
       "the long run has begun");
 }
@@ -126,11 +126,11 @@ SCENARIO(newest_of_many_changes_wins) {
 SCENARIO(engine_killed_while_it_works) {
   auto picture = g.bench().picture();
   start_long_run(g);
-  int pid = g.bench().engine_pid();
+  int pid = g.bench().link().pid();
   CHECK(pid > 0);
   kill(pid, SIGKILL);
-  g.until([&] { return g.bench().engine().deaths > 0; }, "the death is seen", 10);
-  CHECK_EQ(g.bench().engine().deaths, 1);
+  g.until([&] { return g.bench().link().status().deaths > 0; }, "the death is seen", 10);
+  CHECK_EQ(g.bench().link().status().deaths, 1);
   CHECK(g.bench().report() && g.bench().report()->status == "crashed");
   CHECK(g.bench().picture() != nullptr);
   CHECK(g.says("engine restarted 1 time"));
@@ -144,11 +144,11 @@ SCENARIO(engine_killed_while_it_works) {
   CHECK_EQ(g.bench().tile(Workbench::Map::kernel)->row1, std::ceil(g.view().row1));
   g.load(small_document("tiled"));
   CHECK_EQ(g.bench().report()->status, std::string("right"));
-  CHECK(g.bench().engine_pid() != pid);
+  CHECK(g.bench().link().pid() != pid);
 }
 
 SCENARIO(engine_killed_while_it_waits) {
-  int pid = g.bench().engine_pid(), starts = g.bench().engine().starts;
+  int pid = g.bench().link().pid(), starts = g.bench().link().status().starts;
   kill(pid, SIGKILL);
   g.frames(30);
   CHECK(g.bench().picture() != nullptr);
@@ -156,7 +156,7 @@ SCENARIO(engine_killed_while_it_waits) {
   g.settle();
   CHECK_EQ(g.bench().report()->status, std::string("wrong"));
   CHECK(g.bench().report()->final);
-  CHECK(g.bench().engine().starts > starts);
+  CHECK(g.bench().link().status().starts > starts);
   CHECK(g.bench().tile(Workbench::Map::kernel)->key == g.bench().picture()->key);
   g.panel("Maps");
   g.press("next-failing");
@@ -166,7 +166,7 @@ SCENARIO(engine_killed_while_it_waits) {
 }
 
 SCENARIO(killed_engine_and_then_only_the_view_moves) {
-  kill(g.bench().engine_pid(), SIGKILL);
+  kill(g.bench().link().pid(), SIGKILL);
   g.frames(30);
   g.panel("Maps");
   g.press("zoom-in");

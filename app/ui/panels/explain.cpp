@@ -172,8 +172,8 @@ void who_wrote(Frame& f, const ExplainState& s, const Traced* now) {
   const Theme& t = f.theme;
   heading(t, "Who wrote it");
   if (!now) {
-    dim_text(t, f.bench.waiting() || f.bench.explaining() ? "tracing the kernel on the emulator…"
-                                                          : "The trace did not come back: the log says why.");
+    dim_text(t, f.bench.link().waiting() || f.bench.explaining() ? "tracing the kernel on the emulator…"
+                                                                 : "The trace did not come back: the log says why.");
     return;
   }
   if (!now->reason.empty()) {

@@ -89,7 +89,7 @@ SourcePlace place_named(const Frame& f, const std::string& text) {
 void draw_log(Frame& f) {
   static LogState s;
   const Theme& t = f.theme;
-  const auto& log = f.bench.log();
+  const auto& log = f.bench.link().log();
   if (log.empty()) {
     empty_state(t, "Nothing was said yet", "What the engine writes, and what goes wrong, stands here.");
     return;

@@ -167,8 +167,8 @@ void MachineCodePane::rows(Frame& f, const CodeFunction& c, const std::string& f
 void MachineCodePane::ask(Frame& f) {
   // What was known of a file is forgotten when it comes anew.
   const bool forgotten = !f.bench.machine_code() && !f.bench.machine_code_waiting();
-  if (!asked_ || needs_run(*asked_, f.document) || asked_of_ != f.bench.engine().starts || forgotten) {
-    asked_ = f.document, asked_of_ = f.bench.engine().starts;
+  if (!asked_ || needs_run(*asked_, f.document) || asked_of_ != f.bench.link().status().starts || forgotten) {
+    asked_ = f.document, asked_of_ = f.bench.link().status().starts;
     f.wish([d = f.document](Workbench& b) { b.want_machine_code(d); });
   }
 }

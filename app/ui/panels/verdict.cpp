@@ -187,7 +187,7 @@ void head(Frame& f, const Report& r, bool of_before) {
   explain_item(t, {"The verdict on the kernel for this problem: right when every layer below passes.", "",
                    "judged against the double-precision oracle"});
   if (!r.final) {
-    const auto& e = f.bench.engine();
+    const auto& e = f.bench.link().status();
     wrapped(unfinished ? "the run was not finished" : e.phase.empty() ? "the layers come one by one" : e.phase);
     if (r.failing)
       wrapped(*r.failing ? fmt::format("{} of {} elements fail in the first comparison", grouped(*r.failing),
@@ -497,9 +497,9 @@ void draw_verdict(Frame& f) {
   if (!r && file_is_not_this(f, r)) return;
   if (!r) {
     if (f.bench.running())
-      empty_state(
-          f.theme, "Being judged",
-          f.bench.engine().phase.empty() ? "the first comparison is on its way" : f.bench.engine().phase.c_str());
+      empty_state(f.theme, "Being judged",
+                  f.bench.link().status().phase.empty() ? "the first comparison is on its way"
+                                                        : f.bench.link().status().phase.c_str());
     else if (empty_state(f.theme, "No verdict yet", "Choose a kernel and a problem, and run it (F5).", "Run"))
       f.act("run");
     return;

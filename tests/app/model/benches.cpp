@@ -17,7 +17,7 @@ bool Bench::until(const std::function<bool()>& condition, double seconds) {
 }
 
 bool Bench::settle(double seconds) {
-  return until([&] { return !bench_.running() && bench_.waiting() == 0; }, seconds);
+  return until([&] { return !bench_.running() && bench_.link().waiting() == 0; }, seconds);
 }
 
 std::shared_ptr<const Report> Bench::run(const Document& d) {
@@ -43,7 +43,7 @@ const MapTile* Bench::whole_tile(Workbench::Map map, Quantity quantity) {
     bench_.want_tile(map, w);
     const MapTile* t = bench_.tile(map);
     return t && t->key == picture->key && t->quantity == quantity && t->width == w.width && t->height == w.height &&
-           bench_.waiting() == 0;
+           bench_.link().waiting() == 0;
   });
   return came ? bench_.tile(map) : nullptr;
 }

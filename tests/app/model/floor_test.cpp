@@ -123,14 +123,14 @@ TEST(ColoursOfTiles, AskTheEngineForNothing) {
   const Paint first{ColourMap::viridis, -1, 1, false};
   TileWish wish = whole_of(*bench->picture(), first);
   bench->want_tile(map, wish);
-  EXPECT_EQ(bench->waiting(), 1);
-  ASSERT_TRUE(bench.until([&] { return bench->tile(map) && bench->waiting() == 0; }));
+  EXPECT_EQ(bench->link().waiting(), 1);
+  ASSERT_TRUE(bench.until([&] { return bench->tile(map) && bench->link().waiting() == 0; }));
   const std::vector<uint32_t> before = bench->tile(map)->pixels;
   const uint64_t serial = bench->tile(map)->serial;
   for (double high = 0.9; high > 0.2; high -= 0.1) {  // an end of the bar is dragged
     wish.paint.high = high;
     bench->want_tile(map, wish);
-    ASSERT_EQ(bench->waiting(), 0) << "the same cells";
+    ASSERT_EQ(bench->link().waiting(), 0) << "the same cells";
     const MapTile& t = *bench->tile(map);
     EXPECT_EQ(t.paint, wish.paint);
     EXPECT_EQ(t.pixels, paint_cells(t.cells, t.width, wish.paint));
@@ -139,8 +139,8 @@ TEST(ColoursOfTiles, AskTheEngineForNothing) {
   EXPECT_GT(bench->tile(map)->serial, serial) << "a texture is made of it";
   wish.column1 /= 2;
   bench->want_tile(map, wish);
-  EXPECT_EQ(bench->waiting(), 1) << "another window is another request";
-  ASSERT_TRUE(bench.until([&] { return bench->waiting() == 0; }));
+  EXPECT_EQ(bench->link().waiting(), 1) << "another window is another request";
+  ASSERT_TRUE(bench.until([&] { return bench->link().waiting() == 0; }));
 }
 
 TEST(ColoursOfTiles, ThatAreStillToComeComeInTheNewest) {
@@ -152,8 +152,8 @@ TEST(ColoursOfTiles, ThatAreStillToComeComeInTheNewest) {
   bench->want_tile(map, wish);
   wish.paint.high = 0.25;
   bench->want_tile(map, wish);
-  EXPECT_EQ(bench->waiting(), 1) << "asked once";
-  ASSERT_TRUE(bench.until([&] { return bench->tile(map) && bench->waiting() == 0; }));
+  EXPECT_EQ(bench->link().waiting(), 1) << "asked once";
+  ASSERT_TRUE(bench.until([&] { return bench->tile(map) && bench->link().waiting() == 0; }));
   EXPECT_EQ(bench->tile(map)->paint, wish.paint);
 }
 

@@ -72,7 +72,7 @@ class Killer {
       // Starting takes some milliseconds, a run some more: all of it is hit.
       double delay = static_cast<double>(random_() % 1000) * 1e-3 * most_delay_s_;
       bench_.until([] { return false; }, delay);
-      if (pid_t pid = w.engine_pid())
+      if (pid_t pid = w.link().pid())
         kills_ += way == Way::killed ? kill(pid, SIGKILL) == 0 : write_garbage(pid, random_);
     } else {
       kills_++;
@@ -168,7 +168,7 @@ void kill_behind_a_workbench(int kills, unsigned seed) {
   // Both ends were seen.
   EXPECT_GT(killer.crashes(), kills / 40);
   EXPECT_GT(killer.results(), kills / 40);
-  EXPECT_GT(killer.bench()->engine().starts, kills / 2);
+  EXPECT_GT(killer.bench()->link().status().starts, kills / 2);
   if (kills >= 200) {  // else chance may leave one out
     for (Way way : {Way::killed, Way::faults, Way::hangs, Way::garbage})
       EXPECT_GT(killer.seen(way), kills / 100) << static_cast<int>(way);

@@ -133,9 +133,9 @@ TEST(LadderOfTimes, SayWhyTheModelCannotBeAsked) {
   ASSERT_TRUE(bench.until([&] { return bench->predicted_times(d) != nullptr; }));
   EXPECT_NE(bench->predicted_times(d)->trouble, "");
   EXPECT_FALSE(ladder_of(*bench, d).any());
-  const int waiting = bench->waiting();
+  const int waiting = bench->link().waiting();
   bench->want_predicted_times(d);
-  EXPECT_EQ(bench->waiting(), waiting) << "not again and again";
+  EXPECT_EQ(bench->link().waiting(), waiting) << "not again and again";
 }
 
 TEST(LadderOfTimes, TheSentenceNamesWhoIsFastest) {
@@ -177,9 +177,9 @@ TEST(LadderOfTimes, AreForetoldWhereNothingWasTimed) {
   EXPECT_FALSE(ladder_of(*bench, d).any()) << "the emulator's times are none, and nobody has asked the model";
   bench->want_predicted_times(d);
   ASSERT_TRUE(bench.until([&] { return bench->predicted_times(d) != nullptr; }));
-  const int waiting = bench->waiting();
+  const int waiting = bench->link().waiting();
   bench->want_predicted_times(d);
-  EXPECT_EQ(bench->waiting(), waiting) << "asked once";
+  EXPECT_EQ(bench->link().waiting(), waiting) << "asked once";
 
   const Ladder l = ladder_of(*bench, d);
   ASSERT_EQ(l.sources.size(), 1u);

@@ -22,7 +22,7 @@ Document fault(const std::string& kernel, int64_t length = 64) {
 }
 
 bool log_has(test::Bench& b, const std::string& text) {
-  for (const auto& line : b->log())
+  for (const auto& line : b->link().log())
     if (line.text.find(text) != std::string::npos) return true;
   return false;
 }
@@ -66,8 +66,8 @@ TEST(WorkbenchFaults, AKernelThatCrashes) {
     expect_pictures_of(b, good);
     EXPECT_EQ(b->report()->status, "crashed") << "what has been said stays said";
   }
-  EXPECT_GE(b->engine().deaths, 3);
-  EXPECT_NE(b->engine().last_death, "");
+  EXPECT_GE(b->link().status().deaths, 3);
+  EXPECT_NE(b->link().status().last_death, "");
   EXPECT_TRUE(log_has(b, "engine: "));
   expect_works(b);
 }
@@ -88,7 +88,7 @@ TEST(WorkbenchFaults, AKernelBesideItThatCrashes) {
   expect_pictures_of(b, good);
   ASSERT_TRUE(b.until(trouble));
   ASSERT_TRUE(b.settle());
-  EXPECT_EQ(b->engine().deaths, 1);
+  EXPECT_EQ(b->link().status().deaths, 1);
   EXPECT_EQ(b->beside(d, *b->picture())->trouble, "it ended the engine when it ran here");
   expect_works(b);
 }
@@ -120,7 +120,7 @@ TEST(WorkbenchFaults, AKernelThatThrowsIsAVerdict) {
   auto r = b.run(fault("throw_words"));
   ASSERT_TRUE(r);
   EXPECT_EQ(r->status, "crashed");
-  EXPECT_EQ(b->engine().deaths, 0);
+  EXPECT_EQ(b->link().status().deaths, 0);
   EXPECT_FALSE(r->failing) << "what was not compared has no figures";
   expect_works(b);
 }
@@ -133,7 +133,7 @@ TEST(WorkbenchFaults, CancelEndsWhatRuns) {
   Document slow = fault("slow", 4000);
   slow.problem.dilation = 5;
   b->run(slow);
-  ASSERT_TRUE(b.until([&] { return b->engine().phase != "waiting for the engine" || !b->running(); }));
+  ASSERT_TRUE(b.until([&] { return b->link().status().phase != "waiting for the engine" || !b->running(); }));
   b->cancel();
   ASSERT_TRUE(b.settle());
   EXPECT_FALSE(b->running());
@@ -165,8 +165,8 @@ TEST(WorkbenchFaults, KilledWhileItRuns) {
   Document slow = fault("slow", 1000);
   slow.problem.dilation = 5;
   b->run(slow);
-  ASSERT_TRUE(b.until([&] { return b->engine().phase == "running slow"; })) << b->engine().phase;
-  kill(b->engine_pid(), SIGKILL);
+  ASSERT_TRUE(b.until([&] { return b->link().status().phase == "running slow"; })) << b->link().status().phase;
+  kill(b->link().pid(), SIGKILL);
   ASSERT_TRUE(b.until([&] { return b->report()->status == "crashed"; }));
   EXPECT_NE(b->report()->sentence.find("signal 9 (Killed)"), std::string::npos) << b->report()->sentence;
   EXPECT_EQ(b->report()->document, slow);
@@ -181,8 +181,8 @@ TEST(WorkbenchFaults, KilledWhileItRunsAgain) {
   ASSERT_TRUE(b.run(slow));
   ASSERT_TRUE(b.whole_tile(Map::kernel, Quantity::output));
   b->run(slow);
-  ASSERT_TRUE(b.until([&] { return b->engine().phase == "running slow"; }));
-  kill(b->engine_pid(), SIGKILL);
+  ASSERT_TRUE(b.until([&] { return b->link().status().phase == "running slow"; }));
+  kill(b->link().pid(), SIGKILL);
   ASSERT_TRUE(b.until([&] { return b->report()->status == "crashed"; }));
   expect_pictures_of(b, slow);
   EXPECT_EQ(b->report()->status, "crashed");
@@ -196,8 +196,8 @@ TEST(WorkbenchFaults, KilledWhileIdle) {
   ASSERT_TRUE(r);
   ASSERT_TRUE(b.whole_tile(Map::kernel, Quantity::output));
   for (int i = 0; i < 3; i++) {
-    kill(b->engine_pid(), SIGKILL);
-    ASSERT_TRUE(b.until([&] { return b->engine_pid() == 0; }));
+    kill(b->link().pid(), SIGKILL);
+    ASSERT_TRUE(b.until([&] { return b->link().pid() == 0; }));
     const MapTile* t = b.whole_tile(Map::difference, i % 2 ? Quantity::ratio : Quantity::error);
     ASSERT_TRUE(t);
     b->want_numbers(0, 2, 0, 5 + i);
@@ -207,10 +207,10 @@ TEST(WorkbenchFaults, KilledWhileIdle) {
     EXPECT_EQ(b->report()->status, "right");
   }
   // No request by itself once everything has come.
-  int starts = b->engine().starts;
+  int starts = b->link().status().starts;
   b.until([] { return false; }, 0.05);
-  EXPECT_EQ(b->engine().starts, starts);
-  EXPECT_EQ(b->waiting(), 0);
+  EXPECT_EQ(b->link().status().starts, starts);
+  EXPECT_EQ(b->link().waiting(), 0);
 }
 
 // ---- no engine, and such as make no sense ---------------------------------------------------------------------------

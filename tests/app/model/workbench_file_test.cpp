@@ -81,7 +81,7 @@ TEST_F(WorkbenchFile, ThatChangesOnDiskIsAnotherKernel) {
   EXPECT_EQ(bench_->file_of(path_)->errors[0].line, 24);
   EXPECT_GT(bench_->file_of(path_)->waited, 0);
   // In the log each compilation begins with a line of its own.
-  const auto& log = bench_->log();
+  const auto& log = bench_->link().log();
   EXPECT_EQ(
       std::count_if(log.begin(), log.end(),
                     [&](const LogLine& l) { return l.kind == LogLine::Kind::heading && l.text.ends_with(path_); }),
@@ -202,7 +202,7 @@ TEST_F(WorkbenchFile, AnEngineAfterACrashHasTheTextThatCompiledLast) {
   write("y[id] = sum;", "y[id] = summe;");
   ASSERT_TRUE(comes(2));
   EXPECT_NE(trouble_, "");
-  kill(bench_->engine_pid(), SIGKILL);
+  kill(bench_->link().pid(), SIGKILL);
   auto r = run();
   ASSERT_TRUE(r);
   EXPECT_EQ(r->status, "right") << r->sentence;

@@ -40,7 +40,7 @@ TEST(Workbench, PartialThenFinal) {
   EXPECT_FALSE(b->running());
   EXPECT_GT(b->last_picture_ms(), 0);
   EXPECT_EQ(b->stale(d), "");
-  EXPECT_EQ(b->engine().state, EngineStatus::State::idle);
+  EXPECT_EQ(b->link().status().state, EngineStatus::State::idle);
 }
 
 TEST(Workbench, ListsKernelsAndDevices) {
@@ -51,7 +51,7 @@ TEST(Workbench, ListsKernelsAndDevices) {
   for (const char* name : {"S0", "S4", "direct", "tiled"}) EXPECT_TRUE(names.count(name)) << name;
   EXPECT_TRUE(b->info().is_object());
   EXPECT_FALSE(b->info().empty());
-  EXPECT_EQ(b->engine().state, EngineStatus::State::idle);
+  EXPECT_EQ(b->link().status().state, EngineStatus::State::idle);
 }
 
 TEST(Workbench, TheNewestOfFiftyWins) {
@@ -75,7 +75,7 @@ TEST(Workbench, TheNewestOfFiftyWins) {
   EXPECT_EQ(b->report()->document, posted.back());
   EXPECT_TRUE(b->report()->final && b->report()->right());
   EXPECT_EQ(b->picture(), b->report());
-  EXPECT_EQ(b->engine().deaths, 0);
+  EXPECT_EQ(b->link().status().deaths, 0);
 }
 
 TEST(Workbench, WhatIsStaleSaysSo) {
@@ -146,9 +146,9 @@ TEST_F(WorkbenchPictures, TilesAndNumbersAreTheSameElements) {
 TEST_F(WorkbenchPictures, EqualWishesAreOneRequest) {
   TileWish w{report_->key, Quantity::ratio, 0, 3, 0, 10, 10, 3, {}};
   b_->want_tile(Map::difference, w);
-  EXPECT_EQ(b_->waiting(), 1);
+  EXPECT_EQ(b_->link().waiting(), 1);
   for (int i = 0; i < 10; i++) b_->want_tile(Map::difference, w);
-  EXPECT_EQ(b_->waiting(), 1);
+  EXPECT_EQ(b_->link().waiting(), 1);
   ASSERT_TRUE(b_.settle());
   uint64_t serial = b_->tile(Map::difference)->serial;
   b_->want_tile(Map::difference, w);
@@ -159,20 +159,20 @@ TEST_F(WorkbenchPictures, EqualWishesAreOneRequest) {
   b_->want_tile(Map::difference, w);
   b_->want_numbers(5, 5, 0, 9);
   b_->want_numbers(0, 1000, 0, 1000);
-  EXPECT_EQ(b_->waiting(), 0);
+  EXPECT_EQ(b_->link().waiting(), 0);
 }
 
 // What the engine refuses is not asked again at every frame.
 TEST_F(WorkbenchPictures, ARefusedWishIsNotRepeated) {
   TileWish w{report_->key, Quantity::ratio, -5, 3, 0, 10, 10, 3, {}};
-  int starts = b_->engine().starts, asked = 0;
+  int starts = b_->link().status().starts, asked = 0;
   for (int i = 0; i < 50; i++) {
     b_->want_tile(Map::difference, w);
-    asked += b_->waiting();
+    asked += b_->link().waiting();
     ASSERT_TRUE(b_.settle());
   }
   EXPECT_EQ(asked, 1);
-  EXPECT_EQ(b_->engine().starts, starts);
+  EXPECT_EQ(b_->link().status().starts, starts);
   EXPECT_EQ(b_->report(), report_) << "nor is anything run again for it";
 }
 
@@ -199,7 +199,7 @@ TEST_F(WorkbenchPictures, Statistics) {
   }
   // Not twice for one result.
   b_->want_statistics();
-  EXPECT_EQ(b_->waiting(), 0);
+  EXPECT_EQ(b_->link().waiting(), 0);
 }
 
 TEST_F(WorkbenchPictures, FindsEveryFailingElementBothWays) {
@@ -313,7 +313,7 @@ TEST_F(WorkbenchPictures, Sources) {
   ASSERT_TRUE(b_->source("no such kernel"));
   EXPECT_TRUE(b_->source("no such kernel")->front().text.starts_with("// ")) << "the reason, as a comment";
   b_->want_source("direct");
-  EXPECT_EQ(b_->waiting(), 0);
+  EXPECT_EQ(b_->link().waiting(), 0);
 }
 
 // ---- what a document may be -----------------------------------------------------------------------------------------

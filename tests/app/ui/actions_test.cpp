@@ -286,7 +286,7 @@ TEST(ShortcutCancel, EscapeStopsWhatRuns) {
   slow.problem = {};
   slow.problem.length = 4000, slow.problem.dilation = 3;
   test::AppOnScreen a(test::test_engine_with("CONVSCOPE_LIBDNNL=none"), slow);
-  ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().engine().phase == "running slow"; }));
+  ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().link().status().phase == "running slow"; }));
   a.screen.press(*a, ImGuiKey_Escape);
   ASSERT_TRUE(a.screen.until(
       *a, [&] { return !a->bench().running(); }, 5));

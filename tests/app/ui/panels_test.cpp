@@ -153,7 +153,7 @@ TEST(Panels, WithNoEngine) {
   ASSERT_TRUE(a.screen.settle(*a));
   draw_all(a);
   EXPECT_TRUE(holds(a.said("Verdict"), "its command must start `convscope engine`")) << a.said("Verdict");
-  const auto& log = a->bench().log();
+  const auto& log = a->bench().link().log();
   EXPECT_TRUE(
       std::any_of(log.begin(), log.end(), [](const LogLine& l) { return holds(l.text, "the engine does not start"); }));
 }
@@ -175,7 +175,7 @@ TEST(Panels, WithAPartialResult) {
         3);
   }
   ASSERT_TRUE(partial);
-  pid_t engine = a->bench().engine_pid();
+  pid_t engine = a->bench().link().pid();
   kill(engine, SIGSTOP);
   draw_all(a);
   if (auto r = a->bench().report(); r && !r->final) {
@@ -399,7 +399,7 @@ TEST(Window, NothingMovesWhenNothingChanges) {
   int busy = 0;
   for (int i = 0; i < 50; i++) {
     a.screen.frame(*a);
-    busy += a->bench().waiting();
+    busy += a->bench().link().waiting();
   }
   EXPECT_EQ(busy, 0);
 }
@@ -408,9 +408,9 @@ TEST(Window, NothingMovesWhenNothingChanges) {
 TEST(Window, IsCalmBehindADeadEngine) {
   test::AppOnScreen a(test::silent_engine);
   a.screen.frames(*a, 10);
-  int before = a->bench().waiting();
+  int before = a->bench().link().waiting();
   a.screen.frames(*a, 30);
-  EXPECT_EQ(a->bench().waiting(), before);
+  EXPECT_EQ(a->bench().link().waiting(), before);
 }
 
 TEST(Window, SettingsComeBack) {

@@ -108,7 +108,7 @@ TEST_P(RandomInput, AThousandEvents) {
       ASSERT_TRUE(v.row0 >= 0 && v.column0 >= 0) << "event " << i;
       if (auto r = a->bench().report()) statuses.insert(r->status);
     }
-    EXPECT_EQ(a->bench().engine().deaths, 0) << a->bench().engine().last_death;
+    EXPECT_EQ(a->bench().link().status().deaths, 0) << a->bench().link().status().last_death;
     EXPECT_GE(statuses.size(), 2u) << "runs came to an end meanwhile";
     // It still does what it should.
     for (int i = 0; i < 3; i++) a.screen.press(*a, ImGuiKey_Escape);

@@ -114,9 +114,9 @@ bool Screen::settle(ui::App& app) {
   });
   if (done) return true;
   const Workbench& b = app.bench();
-  ADD_FAILURE() << "running " << b.running() << ", waiting for " << b.waiting() << ", phase '" << b.engine().phase
-                << "', starts " << b.engine().starts << ", the log ends '"
-                << (b.log().empty() ? "" : b.log().back().text) << "'";
+  ADD_FAILURE() << "running " << b.running() << ", waiting for " << b.link().waiting() << ", phase '"
+                << b.link().status().phase << "', starts " << b.link().status().starts << ", the log ends '"
+                << (b.link().log().empty() ? "" : b.link().log().back().text) << "'";
   return false;
 }
 

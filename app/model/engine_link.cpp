@@ -14,6 +14,8 @@ EngineLink::EngineLink(EngineOptions options, std::function<void()> wake) : wake
   client_->on_log([this](const std::string& line) { deliver([this, line] { note(line, LogLine::Kind::engine); }); });
 }
 
+void EngineLink::close() { client_.reset(); }
+
 void EngineLink::deliver(std::function<void()> f) {
   {
     std::lock_guard lock(mutex_);

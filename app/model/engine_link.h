@@ -41,6 +41,7 @@ struct Meanwhile {
 class EngineLink {
  public:
   EngineLink(EngineOptions options, std::function<void()> wake);
+  void close();  // ends the engine and the client's thread; nothing may be asked afterwards
 
   bool drain();                           // true work of a frame's start: takes in what has come; whether anything has
   void deliver(std::function<void()> f);  // from any thread: f runs in drain()

@@ -1,12 +1,11 @@
-// Why a wrong kernel is wrong, asked for with its verdict: its products on small problems, and a formula.
-#include <algorithm>
-#include <nlohmann/json.hpp>
+#include "app/model/causes.h"
 
-#include "app/engine/frame.h"
+#include <nlohmann/json.hpp>
+#include <utility>
+
 #include "app/engine/json_fields.h"
 #include "app/engine/xray_codec.h"
 #include "app/model/requests.h"
-#include "app/model/workbench.h"
 
 namespace convscope {
 using nlohmann::json;
@@ -28,36 +27,36 @@ Cause cause_from(const json& x, uint64_t serial, bool right, const CauseBeside& 
 
 }  // namespace
 
-// Exhibits are wrong on purpose, also where that cannot be seen.
-bool Workbench::is_exhibit(const std::string& kernel) const {
-  return std::any_of(kernels_.begin(), kernels_.end(),
-                     [&](const KernelEntry& k) { return k.name == kernel && k.kind == "specimen"; });
+void Causes::stop() {
+  if (std::exchange(waits_for_, 0)) link_.cancel(id_);
 }
 
-bool Workbench::can_xray() const {
-  return report_ && report_->final && !running_ &&
-         (report_->status == "right" || report_->status == "wrong" || report_->status == "crashed");
+bool Causes::can_ask() const {
+  const auto report = runs_.report();
+  return report && report->final && !runs_.running() &&
+         (report->status == "right" || report->status == "wrong" || report->status == "crashed");
 }
 
-void Workbench::want_cause(const Report& report, bool asked) {
+void Causes::want(const Report& report, bool asked) {
   const bool right = report.status == "right";
   const bool crashed = report.status == "crashed";  // on small problems it may not
-  if (report.status != "wrong" && !crashed && !(right && (asked || is_exhibit(report.document.kernel)))) return;
+  if (report.status != "wrong" && !crashed && !(right && (asked || inventory_.is_exhibit(report.document.kernel))))
+    return;
   CauseBeside beside;
   beside.crashed = crashed;
   for (const ReportLayer& l : report.layers) beside.layer(l.name, l.status, l.found);
-  if (cause_ends_engine_.contains(report.document.kernel)) {
+  if (ends_engine_.contains(report.document.kernel)) {
     cause_ = {};
     cause_.serial = report.serial;
     cause_.reason = "its products cannot be mapped: on a small problem it ended the engine";
     return;
   }
-  cause_waits_for_ = report.serial;
-  ask_cause(report.document, report.serial, right, beside, std::make_shared<XrayAgain>());
+  waits_for_ = report.serial;
+  ask(report.document, report.serial, right, beside, std::make_shared<XrayAgain>());
 }
 
-void Workbench::ask_cause(const Document& document, uint64_t serial, bool right, const CauseBeside& beside,
-                          const std::shared_ptr<XrayAgain>& again) {
+void Causes::ask(const Document& document, uint64_t serial, bool right, const CauseBeside& beside,
+                 const std::shared_ptr<XrayAgain>& again) {
   constexpr double patience_s = 2;  // no further small problem is begun after it
   json more = {{"limit_s", patience_s}};
   again->put_into(more);
@@ -67,12 +66,12 @@ void Workbench::ask_cause(const Document& document, uint64_t serial, bool right,
     const Refusal refusal = a.kind == Answer::Kind::error ? refusal_of(a) : Refusal{};
     const std::string why = a.message.empty() ? refusal.text : a.message;
     if ((crashed || (a.kind == Answer::Kind::error && refusal.exit_code == 4)) && again->after(why)) {
-      if (serial == cause_waits_for_) ask_cause(document, serial, right, beside, again);
+      if (serial == waits_for_) ask(document, serial, right, beside, again);
       return;
     }
-    if (is_end(a)) cause_ends_engine_.insert(document.kernel);
-    if (serial != cause_waits_for_) return;
-    cause_waits_for_ = 0;
+    if (is_end(a)) ends_engine_.insert(document.kernel);
+    if (serial != waits_for_) return;
+    waits_for_ = 0;
     if (a.kind == Answer::Kind::result) {
       cause_ = cause_from(json_fields::part(json::parse(a.header), "xray"), serial, right, beside);
     } else if (!refusal.cancelled) {
@@ -84,13 +83,13 @@ void Workbench::ask_cause(const Document& document, uint64_t serial, bool right,
   };
   Meanwhile meanwhile;
   meanwhile.partial = [again](const std::string& early) { again->heard(early); };
-  cause_id_ = link_.post("xray", "xray", document, more, std::move(done), std::move(meanwhile));
+  id_ = link_.post("xray", "xray", document, more, std::move(done), std::move(meanwhile));
 }
 
 // Of a launch that a GPU ended, where its index says nothing.
-void Workbench::ask_emulator(const Document& document, uint64_t serial) {
-  if (!report_ || report_->serial != serial || report_->status != "crashed" || !ended_by_a_gpu(report_->sentence))
-    return;
+void Causes::ask_emulator(const Document& document, uint64_t serial) {
+  const auto judged = runs_.report();
+  if (!judged || judged->serial != serial || judged->status != "crashed" || !ended_by_a_gpu(judged->sentence)) return;
   const auto piece = piece_for_the_emulator(document.problem);
   if (!piece) return;
   RunRequest r = request_of(document);

@@ -16,7 +16,7 @@ bool has_rates(const ProfileCeilings* c) { return c && c->memory_gbs > 0; }
 // What the engine knows of its GPUs: measured where that was done, else the data sheet's.
 std::optional<ProfileCeilings> ceilings_here(const Workbench& bench, const std::string& gpu) {
   using namespace json_fields;
-  for (const auto& d : part(bench.info(), "devices"))
+  for (const auto& d : part(bench.inventory().info(), "devices"))
     if (text(d, "name") == gpu && text(d, "kind") == "cuda")
       if (ProfileCeilings c = ceilings_from(part(d, "ceilings")); has_rates(&c)) return c;
   return {};
@@ -30,7 +30,7 @@ std::optional<Roof> of_recording(const Workbench& bench, const Document& d, cons
 }
 
 std::optional<Roof> measured_here(const Workbench& bench, const Document& d, const std::string& gpu) {
-  if (const Profile* p = bench.profile(); p && p->device_name == gpu && has_rates(&p->ceilings))
+  if (const Profile* p = bench.measuring().profile(); p && p->device_name == gpu && has_rates(&p->ceilings))
     return roof_of(p->ceilings, d);
   if (auto c = ceilings_here(bench, gpu)) return roof_of(*c, d);
   return {};

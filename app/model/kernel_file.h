@@ -24,4 +24,9 @@ struct OpenedFile {
   bool ever = false;              // one of its texts gave a kernel
 };
 
+// Whether a kernel is a file's, or one of several in it.
+inline bool is_of_file(const std::string& kernel, const std::string& path) {
+  return kernel == path || kernel.starts_with(path + ":");
+}
+
 }  // namespace convscope

@@ -29,9 +29,9 @@ KernelTimes kernel_times(const Workbench& bench, const Document& document) {
       if (p.kind != "reference" && !times.of(p.kernel)) times.all.push_back({p.kernel, p.ms, p.packs});
   if (!times.all.empty()) {
     times.source = "recorded: " + bench.recorded().source();
-  } else if (bench.ran_on(document)) {
-    times.all = bench.ran();
-    times.source = "measured: " + bench.ran_device();
+  } else if (bench.runs().ran_on(document)) {
+    times.all = bench.runs().ran();
+    times.source = "measured: " + bench.runs().ran_device();
   }
   for (auto& t : times.all) {
     t.looser = is_looser(bench, document, t.kernel);

@@ -17,10 +17,10 @@ using From = LadderRow::From;
 // The ceilings that the times stand under, whichever kernel is chosen.
 Roof roof_under(const Ladder& l, const Workbench& bench, const Document& d, const PredictedTimes* predicted) {
   const std::string& recorded_on = bench.recorded().source();
-  const std::string gpu = l.recorded        ? recorded_on.substr(0, recorded_on.find(','))
-                          : bench.ran_on(d) ? bench.ran_device()
-                          : predicted       ? predicted->gpu
-                                            : "";
+  const std::string gpu = l.recorded               ? recorded_on.substr(0, recorded_on.find(','))
+                          : bench.runs().ran_on(d) ? bench.runs().ran_device()
+                          : predicted              ? predicted->gpu
+                                                   : "";
   return known_roof(bench, d, gpu, l.recorded);
 }
 
@@ -34,7 +34,7 @@ void put_references(Ladder& l, const Workbench& bench, const Document& d) {
     LadderRow row;
     row.name = name, row.kind = "reference", row.from = from, row.ms = ms, row.packs = false, row.can_choose = true;
     row.looser = is_looser(bench, d, name);
-    for (const auto& k : bench.kernels())
+    for (const auto& k : bench.inventory().kernels())
       if (k.name == name) row.idea = k.idea;
     l.rows.push_back(row);
   };
@@ -100,12 +100,12 @@ Ladder ladder_of(const Workbench& bench, const Document& d) {
   Ladder l;
   const KernelTimes times = kernel_times(bench, d);
   l.recorded = times.source.starts_with("recorded");
-  const PredictedTimes* predicted = l.recorded ? nullptr : bench.predicted_times(d);
+  const PredictedTimes* predicted = l.recorded ? nullptr : bench.planning().times(d);
   // Of two GPUs on one axis nobody would know which is which.
-  if (predicted && !times.all.empty() && predicted->gpu != bench.ran_device()) predicted = nullptr;
+  if (predicted && !times.all.empty() && predicted->gpu != bench.runs().ran_device()) predicted = nullptr;
   bool any_predicted = false;
   for (const char* kind : {"outside", "specimen", "ladder"})
-    for (const auto& k : bench.kernels()) {
+    for (const auto& k : bench.inventory().kernels()) {
       if (k.kind != kind) continue;
       LadderRow row;
       row.name = k.name, row.kind = k.kind, row.idea = k.idea;

@@ -52,7 +52,7 @@ void take_ceilings(Roof& roof, const C& c, const std::string& source, const Docu
 bool on_a_gpu(const Profile* p) { return p && p->device_kind == "cuda"; }
 
 std::string kind_of(const Workbench& bench, const std::string& kernel) {
-  for (const auto& k : bench.kernels())
+  for (const auto& k : bench.inventory().kernels())
     if (k.name == kernel) return k.kind;
   return "";
 }
@@ -202,7 +202,7 @@ class Points {
     const std::string kind = kind_of(bench_, document_.kernel);
     std::vector<Step> steps;
     bool seen = false;
-    for (const auto& p : bench_.trail()) {
+    for (const auto& p : bench_.measuring().trail()) {
       if (!on_a_gpu(p.get()) || !(p->document.problem == document_.problem)) continue;
       const bool own = p.get() == own_;
       // The same kernel again may be another text of it, or another accuracy.
@@ -221,7 +221,7 @@ class Points {
   // The way up to this rung in a recording: those before it that promise as much, or are strict.
   std::vector<Step> rungs() const {
     std::vector<Step> steps;
-    const auto& kernels = bench_.kernels();
+    const auto& kernels = bench_.inventory().kernels();
     auto own = std::find_if(kernels.begin(), kernels.end(), [&](const auto& k) { return k.name == document_.kernel; });
     if (own == kernels.end() || own->kind != "ladder") return steps;
     const auto& recorded = bench_.recorded().points(document_);
@@ -312,7 +312,7 @@ Accuracy promised_by(const Workbench& bench, const std::string& name) {
   auto promised = name.ends_with("3xtf32") ? Accuracy::tf32x3
                   : name.ends_with("tf32") ? Accuracy::tf32
                                            : Accuracy::strict;
-  for (const auto& k : bench.kernels())
+  for (const auto& k : bench.inventory().kernels())
     if (k.name == name && k.kind != "reference") promised = accuracy_from(k.accuracy).value_or(promised);
   return promised;
 }

@@ -37,8 +37,8 @@ void add_numbers(std::vector<Action>& all, std::integer_sequence<int, N...>) {
     return v;
   }();
   (all.push_back({names[6 * N].c_str(), names[6 * N + 1].c_str(), "", static_cast<ImGuiKeyChord>(ImGuiKey_1 + N), 0,
-                  "The kernel of this number in the list", [](const App& a) { return a.bench().kernels().size() > N; },
-                  kernel_number<N>, nullptr}),
+                  "The kernel of this number in the list",
+                  [](const App& a) { return a.bench().inventory().kernels().size() > N; }, kernel_number<N>, nullptr}),
    ...);
   (all.push_back({names[6 * N + 2].c_str(), names[6 * N + 3].c_str(), "",
                   static_cast<ImGuiKeyChord>(shift | (ImGuiKey_1 + N)), 0,
@@ -47,7 +47,7 @@ void add_numbers(std::vector<Action>& all, std::integer_sequence<int, N...>) {
   (all.push_back({names[6 * N + 4].c_str(), names[6 * N + 5].c_str(), "",
                   static_cast<ImGuiKeyChord>(alt | (ImGuiKey_1 + N)), 0,
                   "The kernel of this number in the oracle's place, in maps and lines",
-                  [](const App& a) { return a.bench().kernels().size() > N; }, beside_number<N>, nullptr}),
+                  [](const App& a) { return a.bench().inventory().kernels().size() > N; }, beside_number<N>, nullptr}),
    ...);
 }
 
@@ -112,23 +112,23 @@ std::vector<Action> make() {
        [](const App& a) { return !(short_piece(a.document()) == a.document().problem); }, [](App& a) { a.shorten(); },
        nullptr},
       {"profile", "Profile", "Run", ImGuiKey_F6, 0, "Counters of one pass, and what limits the kernel",
-       [](const App& a) { return !a.bench().running(); }, [](App& a) { a.profile(false); }, nullptr},
+       [](const App& a) { return !a.bench().runs().running(); }, [](App& a) { a.profile(false); }, nullptr},
       {"profile-full", "Profile with all counters", "Run", shift | ImGuiKey_F6, 0,
-       "Every set of counters, in several passes", [](const App& a) { return !a.bench().running(); },
+       "Every set of counters, in several passes", [](const App& a) { return !a.bench().runs().running(); },
        [](App& a) { a.profile(true); }, nullptr},
       {"keep-measuring", "Keep measuring", "Run", ImGuiKey_F8, 0,
        "One call after the other, with its time and the counters of one pass, until it is stopped", always,
-       [](App& a) { a.keep_measuring(); }, [](const App& a) { return a.bench().monitor().on; }},
+       [](App& a) { a.keep_measuring(); }, [](const App& a) { return a.bench().measuring().monitor().on; }},
       {"xray", "X-ray the index", "Run", ImGuiKey_F9, 0,
        "Which formula the kernel's index follows, and whether it is right for other strides and paddings too",
-       [](const App& a) { return a.bench().can_xray(); }, [](App& a) { a.xray(); }, nullptr},
+       [](const App& a) { return a.bench().causes().can_ask(); }, [](App& a) { a.xray(); }, nullptr},
       {"check", "Check other problems", "Run", shift | ImGuiKey_F9, 0,
        "The kernel on a hundred problems that are drawn; the first that fails is made as small as it goes",
-       [](const App& a) { return a.bench().checking().running || a.bench().report(); },
-       [](App& a) { a.check_others(); }, [](const App& a) { return a.bench().checking().running; }},
+       [](const App& a) { return a.bench().checks().now().running || a.bench().runs().report(); },
+       [](App& a) { a.check_others(); }, [](const App& a) { return a.bench().checks().now().running; }},
       {"sweep", "Sweep a parameter", "Run", ImGuiKey_F10, 0,
        "The kernel and others at each value of one parameter: where it is right, and how long it takes", always,
-       [](App& a) { a.sweep(); }, [](const App& a) { return a.bench().sweeping().running; }},
+       [](App& a) { a.sweep(); }, [](const App& a) { return a.bench().sweeps().now().running; }},
       {"compare", "Compare with another kernel", "Run", ImGuiKey_F7, 0,
        "Times both in turn and counts both: who is faster, and why", always, [](App& a) { a.compare(); }, nullptr},
       {"exchange", "Exchange with what stands beside", "Run", ImGuiKey_X, 0,
@@ -140,8 +140,8 @@ std::vector<Action> make() {
       {"cancel", "Cancel", "Run", ImGuiKey_Escape, 0, "Stop what the engine does",
        [](const App& a) {
          const Workbench& b = a.bench();
-         return b.running() || b.explaining() || b.profiling() || b.monitor().on || b.asks_beside() ||
-                b.sweeping().running;
+         return b.runs().running() || b.explaining().waits() || b.measuring().waits() || b.measuring().monitor().on ||
+                b.beside().waits() || b.sweeps().now().running;
        },
        [](App& a) { a.cancel(); }, nullptr},
       {"refresh-devices", "Look for devices again", "Run", 0, 0, "Asks the engine what this machine has", always,
@@ -161,7 +161,7 @@ std::vector<Action> make() {
        "Select it and zoom to its number", has_picture, [](App& a) { a.find_failing(false); }, nullptr},
       {"next-error", "Next line that does not compile", "View", ImGuiKey_F4, 0, "Of the kernel's file, in its source",
        [](const App& a) {
-         const OpenedFile* file = a.bench().file_of(a.document().kernel);
+         const OpenedFile* file = a.bench().files().of(a.document().kernel);
          return file && !file->errors.empty();
        },
        [](App& a) { ask_next_error(), a.apply(ShowPanel{"Source"}); }, nullptr},

@@ -44,8 +44,8 @@ App::App(AppOptions options) : options_(std::move(options)) {
   };
   hook_ = ImGui::AddContextHook(ImGui::GetCurrentContext(), &before_frame);
   bench_ = std::make_unique<Workbench>(options_.engine, options_.wake);
-  bench_->on_file([this](const std::string& path, const std::string& trouble) { kernel_came(path, trouble); });
-  if (!trouble.empty()) bench_->note(trouble, LogLine::Kind::trouble);
+  bench_->files().on_came([this](const std::string& path, const std::string& trouble) { kernel_came(path, trouble); });
+  if (!trouble.empty()) bench_->link().note(trouble, LogLine::Kind::trouble);
   run_by_itself();
 }
 
@@ -114,8 +114,8 @@ void App::document_changed(const Document& before) {
   if (!needs_run(before, now)) return;
   bench_->show_live(false);  // what is recorded of the new document is shown at once
   // A file is compiled for another device first, and then run.
-  if (before.device != now.device && bench_->file_of(now.kernel)) try {
-      return bench_->bring_file(file_of_kernel(now.kernel), now.device);
+  if (before.device != now.device && bench_->files().of(now.kernel)) try {
+      return bench_->files().bring(file_of_kernel(now.kernel), now.device);
     } catch (const InputError& e) {  // it is not there any more
       return say(e.what());
     }
@@ -125,10 +125,10 @@ void App::document_changed(const Document& before) {
 void App::run_by_itself() {
   if (!settings_.live) return;
   // Whether there is a GPU is known a moment after the start.
-  run_when_known_ = !bench_->knows_devices();
+  run_when_known_ = !bench_->inventory().knows_devices();
   if (!bench_->waits_for_a_person(document()))
     bench_->run(document()), run_when_known_ = false;
-  else if (bench_->running())
+  else if (bench_->runs().running())
     bench_->cancel();
 }
 
@@ -167,7 +167,7 @@ void App::set_settings(const Settings& s) {
   bool now_live = s.live && !settings_.live;
   settings_ = s;
   if (other && settings_.presenter && shows_number_of_selected()) readable_in_ = 5;
-  if (now_live && (!bench_->picture() || !bench_->stale(document()).empty())) run_by_itself();
+  if (now_live && (!bench_->runs().picture() || !bench_->runs().stale(document()).empty())) run_by_itself();
   if (!options_.settings_file.empty()) save_settings(options_.settings_file, settings_);
 }
 
@@ -197,7 +197,7 @@ void App::redo() {
 
 void App::run() {
   if (const std::string file = file_of_kernel(document().kernel);
-      names_file(file) && !bench_->file_of(file) && coming_kernel_ != file)
+      names_file(file) && !bench_->files().of(file) && coming_kernel_ != file)
     return open(file);  // nobody has trusted it yet
   // A key that is hit by chance is not to take a recording away and keep the emulator busy for minutes.
   constexpr double again_s = 6;
@@ -212,8 +212,8 @@ void App::run() {
 
 void App::toggle_recorded() {
   bench_->show_live(!bench_->live_shown());
-  if (bench_->live_shown() && settings_.live && !bench_->running() &&
-      (!bench_->picture() || !bench_->stale(document()).empty()))
+  if (bench_->live_shown() && settings_.live && !bench_->runs().running() &&
+      (!bench_->runs().picture() || !bench_->runs().stale(document()).empty()))
     bench_->run(document());
 }
 
@@ -232,51 +232,51 @@ void App::shorten() {
 void App::close_recording() {
   bench_->open_recording(nullptr);
   if (std::exchange(is_recording_, false)) session_path_.clear();
-  if (!bench_->picture() || !bench_->stale(document()).empty()) run_by_itself();
+  if (!bench_->runs().picture() || !bench_->runs().stale(document()).empty()) run_by_itself();
   say("The recording is closed");
 }
 
 void App::profile(bool full) {
   bench_->show_live(true);
-  bench_->want_profile(document(), full);
+  bench_->measuring().want_profile(document(), full);
   show_panel_ = "Counters";
 }
 
 void App::xray() {
   bench_->show_live(true);
-  if (const Report* r = bench_->report().get(); bench_->cause_of(*r) && r->status == "wrong")
+  if (const Report* r = bench_->runs().report().get(); bench_->causes().of(*r) && r->status == "wrong")
     say("The index was looked at with the verdict: what was found stands below it");
-  bench_->want_cause(*bench_->report(), true);
+  bench_->causes().want(*bench_->runs().report(), true);
   show_panel_ = "Verdict";
 }
 
 void App::check_others() {
-  if (bench_->checking().running) return bench_->stop_checking();
+  if (bench_->checks().now().running) return bench_->checks().stop();
   bench_->show_live(true);
-  bench_->check_others(document());
+  bench_->checks().begin(document());
   show_panel_ = "Verdict";
 }
 
 void App::keep_measuring() {
-  if (bench_->monitor().on) return bench_->stop_measuring();
+  if (bench_->measuring().monitor().on) return bench_->measuring().stop_monitor();
   bench_->show_live(true);
-  bench_->keep_measuring(document());
+  bench_->measuring().keep_on(document());
   show_panel_ = "Counters";
 }
 
 void App::compare() {
-  if (bench_->running()) say("It is compared when the run is over");
+  if (bench_->runs().running()) say("It is compared when the run is over");
   compare_ = true;
   show_panel_ = "Compare";
 }
 
 void App::sweep() {
-  if (bench_->sweeping().running) return bench_->stop_sweep();
+  if (bench_->sweeps().now().running) return bench_->sweeps().stop();
   show_panel_ = "Sweep";
   try {
     const SweepSpec spec =
-        sweep_of(document(), axis_from(settings_.sweep_over), bench_->known_of(settings_.sweep_with));
-    bench_->can_go_on_with_sweep(spec) ? bench_->go_on_with_sweep() : bench_->sweep(spec);
+        sweep_of(document(), axis_from(settings_.sweep_over), bench_->inventory().known_of(settings_.sweep_with));
+    bench_->sweeps().can_go_on(spec) ? bench_->sweeps().go_on() : bench_->sweeps().begin(spec);
   } catch (const InputError& e) {
     say(e.what());
   }
@@ -284,13 +284,13 @@ void App::sweep() {
 
 void App::cancel() {
   // Who stops what was to be seen in the place of a recording has the recording again.
-  const bool back = bench_->running() && bench_->live_shown() && bench_->recorded().holds(document());
+  const bool back = bench_->runs().running() && bench_->live_shown() && bench_->recorded().holds(document());
   bench_->cancel();
-  bench_->stop_measuring();
+  bench_->measuring().stop_monitor();
   if (back) bench_->show_live(false), say("Cancelled: what was recorded is shown again");
 }
 
-void App::refresh() { bench_->want_info(); }
+void App::refresh() { bench_->inventory().ask(); }
 
 void App::toggle_live() {
   Settings s = settings_;
@@ -337,20 +337,20 @@ void App::find_failing(bool forward) {
   if (!shown) return;
   const Beside* other = beside_of(*bench_, document());
   const bool apart = other;  // the next difference, then
-  bench_->find_failing(apart ? other->difference : shown->key, from, forward,
-                       [this, forward, apart](std::optional<ElementIndex> at) {
-                         if (!at) {
-                           const Report* r = picture();
-                           const Beside* now = beside_of(*bench_, document());
-                           const bool none = apart ? now && now->beyond == 0 : r && r->failing.value_or(0) == 0;
-                           const char* what = apart ? "differing" : "failing";
-                           say(none ? (apart ? "No element differs" : "No element fails")
-                                    : fmt::format("No {} element {} this one", what, forward ? "after" : "before"));
-                           return;
-                         }
-                         views_.set(readable(views_.now(), extent(), *at, cells_), true);
-                         show_panel_ = "Explain";
-                       });
+  bench_->pictures().find_failing(
+      apart ? other->difference : shown->key, from, forward, [this, forward, apart](std::optional<ElementIndex> at) {
+        if (!at) {
+          const Report* r = picture();
+          const Beside* now = beside_of(*bench_, document());
+          const bool none = apart ? now && now->beyond == 0 : r && r->failing.value_or(0) == 0;
+          const char* what = apart ? "differing" : "failing";
+          say(none ? (apart ? "No element differs" : "No element fails")
+                   : fmt::format("No {} element {} this one", what, forward ? "after" : "before"));
+          return;
+        }
+        views_.set(readable(views_.now(), extent(), *at, cells_), true);
+        show_panel_ = "Explain";
+      });
 }
 
 void App::move_selection(int rows, int columns) {
@@ -406,7 +406,7 @@ void App::scale_by(double factor) {
 }
 
 void App::choose_kernel(int number) {
-  const auto& all = bench_->kernels();
+  const auto& all = bench_->inventory().kernels();
   if (static_cast<size_t>(number) < all.size()) execute({SetKernel{all[static_cast<size_t>(number)].name}, 0});
 }
 
@@ -417,7 +417,7 @@ void App::choose_reference(int number) {
 }
 
 void App::choose_beside(int number) {
-  const auto& all = bench_->kernels();
+  const auto& all = bench_->inventory().kernels();
   if (static_cast<size_t>(number) >= all.size()) return;
   const std::string& name = all[static_cast<size_t>(number)].name;
   if (name == document().kernel && document().compare_with != name)
@@ -427,7 +427,7 @@ void App::choose_beside(int number) {
 }
 
 bool App::stands_beside(const std::string& name) const {
-  const auto& all = bench_->kernels();
+  const auto& all = bench_->inventory().kernels();
   return std::any_of(all.begin(), all.end(),
                      [&](const KernelEntry& k) { return k.name == name && k.kind != "reference"; });
 }
@@ -512,8 +512,8 @@ void App::frame(float display_scale) {
   auto start = std::chrono::steady_clock::now();
   // Tables and windows that appear with what has come know their widths one or two frames later.
   if (bench_->drain()) settling_ = 3;
-  if (run_when_known_ && bench_->knows_devices()) run_when_known_ = false, run_by_itself();
-  if (bench_->monitor().on) bench_->keep_measuring(document());
+  if (run_when_known_ && bench_->inventory().knows_devices()) run_when_known_ = false, run_by_itself();
+  if (bench_->measuring().monitor().on) bench_->measuring().keep_on(document());
   restyle(display_scale);
   theme_.em = ImGui::GetFontSize();
   textures_.collect();
@@ -521,7 +521,7 @@ void App::frame(float display_scale) {
   shortcuts();
   next_frame_ = std::numeric_limits<double>::infinity();
   for (const auto& n : toasts_) next_frame_ = std::min(next_frame_, n.until - ImGui::GetTime());
-  if (bench_->running()) next_frame_ = std::min(next_frame_, 0.25);
+  if (bench_->runs().running()) next_frame_ = std::min(next_frame_, 0.25);
   go_on_with_lesson();
   tooltips_of_focus(!lesson_);
   Frame f{document(), *bench_, views_.now(), settings_,      theme_,      textures_, draft_,

@@ -44,7 +44,7 @@ class App {
   bool wants_to_close() const { return closing_; }
   bool wants_full_screen() const { return full_screen_; }
   // Everything that was asked for has come.
-  bool settled() const { return !bench_->running() && bench_->waiting() == 0; }
+  bool settled() const { return !bench_->runs().running() && bench_->link().waiting() == 0; }
   // Seconds to build the last frame.
   double frame_seconds() const { return frame_seconds_; }
 

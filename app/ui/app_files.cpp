@@ -61,7 +61,7 @@ void App::open(const std::string& path) {
   } catch (const std::exception& e) {
     say(e.what());
     if (opens_first_) toasts_.back().until = std::numeric_limits<double>::infinity();
-    bench_->note(e.what(), LogLine::Kind::trouble);
+    bench_->link().note(e.what(), LogLine::Kind::trouble);
   }
 }
 
@@ -73,7 +73,7 @@ void App::open_first(const std::string& path) {
 
 // A session's or a lesson's kernel may be a file, which is no part of it.
 void App::open_kernels_file(const Document& d) {
-  if (const std::string file = file_of_kernel(d.kernel); names_file(file) && !bench_->file_of(file)) open(file);
+  if (const std::string file = file_of_kernel(d.kernel); names_file(file) && !bench_->files().of(file)) open(file);
 }
 
 void App::trust_file(bool yes) {
@@ -95,7 +95,7 @@ void App::trust_file(bool yes) {
 void App::bring_kernel(const std::string& path) {
   coming_kernel_ = path;
   say("Compiling " + path);
-  bench_->bring_file(path, document().device);
+  bench_->files().bring(path, document().device);
 }
 
 // It has compiled, for the first time or again after it was changed; or not.
@@ -119,7 +119,7 @@ void App::kernel_came(const std::string& path, const std::string& trouble) {
   bench_->show_live(true);
   if (!chosen)
     execute({SetKernel{path}, 0});
-  else if (bench_->owes_a_run())
+  else if (bench_->runs().owes_a_run())
     bench_->run(document());
   else
     run_by_itself();
@@ -170,7 +170,7 @@ void App::ask_path(PathFor what) {
   path_for_ = what;
   path_text_ = first_path(what, session_path_, is_recording_, document().kernel);
   if (what == PathFor::picture) picture_area_ = {};
-  if (what == PathFor::copy) bench_->want_source(document().kernel);
+  if (what == PathFor::copy) bench_->sources().want(document().kernel);
 }
 
 void App::take_path(PathFor what, const std::string& path) {
@@ -230,27 +230,28 @@ void App::copy_window() {
                                       within(std::floor(v.column0), e.columns),
                                       within(std::ceil(v.column1), e.columns)};
   const int64_t count = (window[1] - window[0]) * (window[3] - window[2]);
-  if (count > Workbench::most_numbers)
+  if (count > Pictures::most_numbers)
     return say(
         fmt::format("The maps show {} elements, of which {} can be copied: zoom in first (+), or take all as "
                     ".npy with `convscope run … --save DIR`",
-                    grouped(count), grouped(Workbench::most_numbers)));
+                    grouped(count), grouped(Pictures::most_numbers)));
   const Beside* other = beside_of(*bench_, document());
   const std::string head =
       other ? fmt::format("n,co,j,{},{},difference,difference_over_bound_of_both\n", r->kernel, other->with)
             : "n,co,j,output,reference,error,error_over_bound\n";
   const int64_t cout = r->document.problem.out_channels;
-  bench_->fetch_numbers(other ? other->difference : r->key, window, [this, head, cout](const NumberBlock* n) {
-    if (!n) return say("Not copied: this result is gone. Run it again (F5)");
-    std::string csv = head;
-    for (int64_t row = n->row0; row < n->row1; row++)
-      for (int64_t column = n->column0; column < n->column1; column++) {
-        const double* at = n->at(row, column);
-        csv += fmt::format("{},{},{},{},{},{},{}\n", row / cout, row % cout, column, at[0], at[1], at[2], at[3]);
-      }
-    ImGui::SetClipboardText(csv.c_str());
-    say(grouped((n->row1 - n->row0) * (n->column1 - n->column0)) + " elements copied as CSV");
-  });
+  bench_->pictures().fetch_numbers(
+      other ? other->difference : r->key, window, [this, head, cout](const NumberBlock* n) {
+        if (!n) return say("Not copied: this result is gone. Run it again (F5)");
+        std::string csv = head;
+        for (int64_t row = n->row0; row < n->row1; row++)
+          for (int64_t column = n->column0; column < n->column1; column++) {
+            const double* at = n->at(row, column);
+            csv += fmt::format("{},{},{},{},{},{},{}\n", row / cout, row % cout, column, at[0], at[1], at[2], at[3]);
+          }
+        ImGui::SetClipboardText(csv.c_str());
+        say(grouped((n->row1 - n->row0) * (n->column1 - n->column0)) + " elements copied as CSV");
+      });
 }
 
 void App::copy_verdict() {
@@ -258,7 +259,7 @@ void App::copy_verdict() {
   if (!r) return;
   std::string text = fmt::format("{} on {}: {}\n", r->kernel, convscope::describe(r->document.problem), r->sentence);
   if (!r->recorded.empty()) text += "recorded: " + r->recorded + "\n";
-  if (const Cause* c = bench_->cause_of(*r); c && !c->sentence.empty()) {
+  if (const Cause* c = bench_->causes().of(*r); c && !c->sentence.empty()) {
     text += (r->status == "right" ? "right here, but not in general: " : "cause: ") + c->sentence + "\n";
     if (!c->formula.empty() && c->formula != c->right_formula)
       text += fmt::format("it takes: {}\nright is: {}\n", c->formula, c->right_formula);

@@ -75,7 +75,7 @@ void App::show_step(size_t step) {
 void App::go_on_with_lesson() {
   // The line to look at, once the kernel's text is there.
   if (!lesson_line_.empty())
-    if (const std::vector<SourceText>* files = bench_->source(document().kernel)) {
+    if (const std::vector<SourceText>* files = bench_->sources().of(document().kernel)) {
       const std::string wanted = std::exchange(lesson_line_, "");
       for (const SourceText& file : *files) {
         const size_t at = file.text.find(wanted);
@@ -94,7 +94,7 @@ void App::go_on_with_lesson() {
     return;
   }
   const Report* r = bench_->report_of(document());
-  const bool ready = settled() && !bench_->explaining() && r && r->final;
+  const bool ready = settled() && !bench_->explaining().waits() && r && r->final;
   if (!ready) {
     lesson_waits_ = std::max(lesson_waits_, 1);
     return;

@@ -105,7 +105,7 @@ void Chrome::menu_bar() {
   if (!path_open_later_.empty()) app_.open(std::exchange(path_open_later_, {}));
 
   ImGui::SameLine(0, em * 1.5f);
-  bool running = f_.bench.running();
+  bool running = f_.bench.runs().running();
   // Who aims at Cancel just as it becomes Run does not mean that.
   static double ended_at = -1;
   static bool was_running = running;
@@ -132,10 +132,10 @@ void Chrome::menu_bar() {
 
   // A run that came to no result says nothing of its device: the one before ran there as well.
   const Report* r = f_.report() && !f_.report()->device_name.empty() ? f_.report() : f_.picture();
-  const bool starting = f_.bench.engine().state == EngineStatus::State::starting;
+  const bool starting = f_.bench.link().status().state == EngineStatus::State::starting;
   std::string device = r && !r->device_name.empty() ? r->device_name
                        : starting                   ? "starting the engine"
-                       : f_.bench.running()         ? "first run"
+                       : f_.bench.runs().running()  ? "first run"
                                                     : "nothing has run";
   bool emulated = r && r->device_kind == "emulator";
   if (emulated) device = "emulator: times are not GPU times";
@@ -191,8 +191,8 @@ void Chrome::status_bar() {
   ImGui::PopStyleColor();
   if (shown && ImGui::BeginMenuBar()) {
     float em = ImGui::GetFontSize();
-    const EngineStatus& e = f_.bench.engine();
-    if (f_.bench.running() || f_.bench.profiling()) {
+    const EngineStatus& e = f_.bench.link().status();
+    if (f_.bench.runs().running() || f_.bench.measuring().waits()) {
       using Clock = std::chrono::steady_clock;
       const auto seconds_since = [](Clock::time_point t) {
         return std::chrono::duration<double>(Clock::now() - t).count();
@@ -216,8 +216,8 @@ void Chrome::status_bar() {
           ImGui::TextDisabled("this step: about %s left", time_text(1000 * own * (1 - part) / part).c_str());
       }
       if (const double seconds = seconds_since(e.since); seconds > 0.5) ImGui::TextDisabled("%.1f s", seconds);
-    } else if (f_.bench.sweeping().running) {
-      const Sweeping& sweep = f_.bench.sweeping();
+    } else if (f_.bench.sweeps().now().running) {
+      const Sweeping& sweep = f_.bench.sweeps().now();
       ImGui::TextUnformatted(("sweep: " + sweep.now).c_str());
       progress_bar(static_cast<float>(sweep.sweep->share_done()), em);
       if (ImGui::SmallButton("Stop (F10)")) f_.act("sweep");
@@ -225,7 +225,7 @@ void Chrome::status_bar() {
       const std::string& comes = app_.coming_kernel();
       ImGui::TextDisabled("%s", e.state == EngineStatus::State::starting ? "the engine starts"
                                 : !comes.empty()                         ? ("compiling " + file_name(comes)).c_str()
-                                : f_.bench.explaining()                  ? "explaining"
+                                : f_.bench.explaining().waits()          ? "explaining"
                                                                          : "idle");
     }
     // Easily forgotten, since kernels then pass that would be wrong.
@@ -252,7 +252,7 @@ void Chrome::status_bar() {
       tooltip(f_.theme,
               shown ? "The figures are those of a recording" : "The recording does not hold this, or is not shown");
     }
-    const OpenedFile* file = f_.bench.file_of(f_.document.kernel);
+    const OpenedFile* file = f_.bench.files().of(f_.document.kernel);
     const bool no_kernel = file && !file->trouble.empty() && (!r || r->recorded.empty());
     if (no_kernel) {
       ImGui::Separator();
@@ -261,7 +261,7 @@ void Chrome::status_bar() {
       ImGui::TextUnformatted(file->gone ? "the file is gone" : compiling ? "compiling…" : "does not compile");
       tooltip(f_.theme, compiling ? "" : file->trouble);
     }
-    if (r && !no_kernel && (!f_.bench.running() || !r->recorded.empty())) {
+    if (r && !no_kernel && (!f_.bench.runs().running() || !r->recorded.empty())) {
       ImGui::Separator();
       // What the document says now has no verdict yet.
       const std::string stale = r->recorded.empty() ? stale_words(f_, r) : "";
@@ -303,9 +303,10 @@ void Chrome::status_bar() {
                          e.deaths == 1 ? "" : "s");
       tooltip(f_.theme, e.last_death);
     }
-    std::string right = fmt::format("picture {}  frame {}",
-                                    f_.bench.last_picture_ms() > 0 ? time_text(f_.bench.last_picture_ms()) : "none yet",
-                                    time_text(1000 * app_.frame_seconds()));
+    std::string right =
+        fmt::format("picture {}  frame {}",
+                    f_.bench.runs().last_picture_ms() > 0 ? time_text(f_.bench.runs().last_picture_ms()) : "none yet",
+                    time_text(1000 * app_.frame_seconds()));
     float x = ImGui::GetWindowWidth() - ImGui::CalcTextSize(right.c_str()).x - em;
     if (x > ImGui::GetCursorPosX()) {
       ImGui::SetCursorPosX(x);

@@ -103,7 +103,7 @@ void Chrome::palette() {
   for (const auto& r : App::recordings())
     if (fits(wanted, "Recording: " + r.name)) rows.push_back({"Recording: " + r.name, r.path, OpenFile{r.path}});
   for (const auto& l : App::lessons()) add("Lesson: " + l.title, l.about, OpenFile{l.path});
-  for (const auto& k : f_.bench.kernels()) add("Kernel: " + k.name, k.idea, Command{SetKernel{k.name}, 0});
+  for (const auto& k : f_.bench.inventory().kernels()) add("Kernel: " + k.name, k.idea, Command{SetKernel{k.name}, 0});
   for (const auto& t : dtype_table) {
     ConvProblem p = f_.document.problem;
     p.dtype = t.dtype;

@@ -160,7 +160,7 @@ void App::other_layout(bool usual) {
 
 // Whether it has trouble that nobody has seen: its tab has a dot until it has been in front.
 bool App::log_has_news() {
-  const auto& log = bench_->log();
+  const auto& log = bench_->link().log();
   if (log.empty() || &log.back() == newest_in_log_) return unread_trouble_;
   for (auto it = log.rbegin(); it != log.rend() && &*it != newest_in_log_; ++it)
     unread_trouble_ |= it->kind == LogLine::Kind::trouble;

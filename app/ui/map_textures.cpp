@@ -7,7 +7,7 @@ namespace convscope::ui {
 
 MapTextures::~MapTextures() { release_all(); }
 
-ImTextureRef MapTextures::texture(Workbench::Map map, const MapTile& tile) {
+ImTextureRef MapTextures::texture(Pictures::Map map, const MapTile& tile) {
   Slot& slot = slots_[static_cast<size_t>(map)];
   if (slot.serial != tile.serial || !slot.data) {
     if (slot.data) {

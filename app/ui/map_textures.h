@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "app/model/workbench.h"
+#include "app/model/pictures.h"
 
 namespace convscope::ui {
 
@@ -17,7 +17,7 @@ class MapTextures {
   MapTextures(const MapTextures&) = delete;
 
   // The texture of a tile, made when the tile is new.
-  ImTextureRef texture(Workbench::Map map, const MapTile& tile);
+  ImTextureRef texture(Pictures::Map map, const MapTile& tile);
   // Frees what the backend has let go of. Once a frame.
   void collect();
   // Before the context goes.
@@ -28,7 +28,7 @@ class MapTextures {
     std::unique_ptr<ImTextureData> data;
     uint64_t serial = 0;
   };
-  std::array<Slot, static_cast<size_t>(Workbench::Map::count)> slots_;
+  std::array<Slot, static_cast<size_t>(Pictures::Map::count)> slots_;
   std::vector<std::unique_ptr<ImTextureData>> retired_;
 };
 

@@ -72,8 +72,8 @@ struct CellRoom {
 // The picture that stands for this document; null for figures of a recording while the newest picture is of another
 // problem: it would be taken for theirs.
 inline const Report* picture_of(const Workbench& bench, const Document& document) {
-  const Report *picture = bench.picture().get(), *report = bench.report_of(document);
-  const bool other = picture && report && !report->recorded.empty() && !bench.running() &&
+  const Report *picture = bench.runs().picture().get(), *report = bench.report_of(document);
+  const bool other = picture && report && !report->recorded.empty() && !bench.runs().running() &&
                      !(picture->document.problem == document.problem);
   return other ? nullptr : picture;
 }
@@ -81,7 +81,7 @@ inline const Report* picture_of(const Workbench& bench, const Document& document
 // What stands in the oracle's place in maps and lines; null: the oracle does, or the other is not there (yet).
 inline const Beside* beside_of(const Workbench& bench, const Document& document) {
   const Report* r = picture_of(bench, document);
-  const Beside* b = r ? bench.beside(document, *r) : nullptr;
+  const Beside* b = r ? bench.beside().of(document, *r) : nullptr;
   return b && b->trouble.empty() ? b : nullptr;
 }
 

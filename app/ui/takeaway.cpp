@@ -42,7 +42,7 @@ void App::choose_best() {
   }
   say("Choosing a kernel");
   const Document asked = document();
-  bench_->find_best(asked, [this, asked](const BestKernel& best) {
+  bench_->planning().find_best(asked, [this, asked](const BestKernel& best) {
     // It is the best of that problem, not of one that was set meanwhile.
     const Document& now = document();
     if (!(now.problem == asked.problem) || now.accuracy != asked.accuracy || now.device != asked.device) return;
@@ -54,31 +54,31 @@ void App::choose_best() {
 void App::export_kernel(const std::string& path, bool pytorch) {
   const auto& then = activations[static_cast<size_t>(activation_)];
   const std::string what = activation_ ? fmt::format(" for this problem, then {},", then.title) : " for this problem";
-  const auto r = bench_->report();
+  const auto r = bench_->runs().report();
   const bool wrong =
       r && r->final && r->status != "right" && r->status != "not-run" && !needs_run(r->document, document());
   const std::string warning = wrong ? fmt::format(". It is {} on this problem", r->status) : "";
-  bench_->want_export(document(), pytorch, then.name,
-                      [this, path, what, warning](const std::string& kernel, const std::string& text) {
-                        try {
-                          write_file_safely(path, text);
-                          say(fmt::format("{}{} written to {}{}", kernel, what, path, warning));
-                        } catch (const std::exception& e) {
-                          say(e.what());
-                          bench_->note(e.what(), LogLine::Kind::trouble);
-                        }
-                      });
+  bench_->planning().want_export(document(), pytorch, then.name,
+                                 [this, path, what, warning](const std::string& kernel, const std::string& text) {
+                                   try {
+                                     write_file_safely(path, text);
+                                     say(fmt::format("{}{} written to {}{}", kernel, what, path, warning));
+                                   } catch (const std::exception& e) {
+                                     say(e.what());
+                                     bench_->link().note(e.what(), LogLine::Kind::trouble);
+                                   }
+                                 });
 }
 
 bool App::can_copy_kernel() const {
-  const auto& all = bench_->kernels();
+  const auto& all = bench_->inventory().kernels();
   return std::any_of(all.begin(), all.end(), [&](const KernelEntry& k) { return k.name == document().kernel; });
 }
 
 void App::copy_kernel(const std::string& path) {
   const std::string own = file_of_kernel(document().kernel);
-  const OpenedFile* file = bench_->file_of(document().kernel);
-  const auto* files = bench_->source(document().kernel);
+  const OpenedFile* file = bench_->files().of(document().kernel);
+  const auto* files = bench_->sources().of(document().kernel);
   if (!file && (!files || files->front().file.empty()))
     return say("The kernel's text is not there yet: try again in a moment");
   std::error_code none;
@@ -89,7 +89,7 @@ void App::copy_kernel(const std::string& path) {
     write_file_safely(path, typed ? source_edit().text() : file ? file->text : files->front().text);
   } catch (const std::exception& e) {
     say(e.what());
-    return bench_->note(e.what(), LogLine::Kind::trouble);
+    return bench_->link().note(e.what(), LogLine::Kind::trouble);
   }
   trusted_.insert(path);  // a text that ran already
   source_edit().wanted = path;
@@ -100,10 +100,10 @@ void App::copy_kernel(const std::string& path) {
 void App::write_kernel(const WriteFile& w) {
   std::string why = w.path + " was changed by another program, whose text is shown";
   try {
-    if (bench_->rewrite_file(w.path, w.text, w.before)) return;
+    if (bench_->files().rewrite(w.path, w.text, w.before)) return;
   } catch (const std::exception& e) {
     why = e.what();
-    if (source_edit().not_written(w, why)) return bench_->note(why, LogLine::Kind::trouble);
+    if (source_edit().not_written(w, why)) return bench_->link().note(why, LogLine::Kind::trouble);
   }
   // Nobody else has what was typed.
   ImGui::SetClipboardText(w.text.c_str());
@@ -112,7 +112,7 @@ void App::write_kernel(const WriteFile& w) {
   why += "; what was typed here is in the clipboard";
   if (!kept.empty()) why += " and in " + kept;
   say(why);
-  bench_->note(why, LogLine::Kind::trouble);
+  bench_->link().note(why, LogLine::Kind::trouble);
 }
 
 void App::ask_activation() {

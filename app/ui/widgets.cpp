@@ -218,7 +218,7 @@ bool empty_state(const Theme& t, const char* what, const char* said, const char*
 }
 
 RunOffer run_offer(const Frame& f) {
-  const auto& kernels = f.bench.kernels();
+  const auto& kernels = f.bench.inventory().kernels();
   auto kernel =
       std::find_if(kernels.begin(), kernels.end(), [&](const auto& k) { return k.name == f.document.kernel; });
   if (kernel != kernels.end() && !kernel->available)
@@ -237,8 +237,8 @@ RunOffer refused_offer(const Frame& f, const Report& r) {
 
 void no_output_state(Frame& f, const char* seen) {
   const Report* last = f.report();
-  const bool starting = f.bench.engine().state == EngineStatus::State::starting;
-  if (starting || f.bench.running()) {
+  const bool starting = f.bench.link().status().state == EngineStatus::State::starting;
+  if (starting || f.bench.runs().running()) {
     empty_state(f.theme, "Computing the first picture", "The kernel runs beside the oracle.");
   } else if (last && !last->recorded.empty()) {
     const RunOffer offer = run_offer(f);
@@ -250,7 +250,7 @@ void no_output_state(Frame& f, const char* seen) {
                                      "while. Run a short piece of it {}: the patterns are the same.",
                                      seen);
     // There may be a picture of something else, from before the recording was opened.
-    const char* what = f.bench.picture() ? "This problem has not run here" : "Nothing has run here";
+    const char* what = f.bench.runs().picture() ? "This problem has not run here" : "Nothing has run here";
     if (empty_state(f.theme, what, hint.c_str(), offer.button)) f.act(offer.action);
   } else if (last && !last->sentence.empty()) {
     const RunOffer offer = refused_offer(f, *last);
@@ -286,15 +286,16 @@ void status_mark(const Theme& t, std::string_view status) {
 
 std::string stale_words(const Frame& f, const Report* of) {
   if (of && !of->recorded.empty()) return "";  // it is shown because it is of what is asked for
-  const auto last = f.bench.report(), shown = f.bench.picture();
+  const auto last = f.bench.runs().report(), shown = f.bench.runs().picture();
   // A run that came to no result has a verdict, and no picture: the one before's is still there.
   const bool no_result = last && shown && last != shown && last->final && last->key.empty();
   const bool of_last = no_result && of == last.get();
   // The newest that is asked for has run, of a file that had another text before.
-  if (no_result && !of_last && !needs_run(shown->document, f.document) && f.bench.stale(*last, f.document).empty())
+  if (no_result && !of_last && !needs_run(shown->document, f.document) &&
+      f.bench.runs().stale(*last, f.document).empty())
     return "of the run before; the last one: " + last->status;
-  std::string why = of_last ? f.bench.stale(*of, f.document) : f.bench.stale(f.document);
-  if (const OpenedFile* file = f.bench.file_of(f.document.kernel); why.empty() && file && !file->trouble.empty())
+  std::string why = of_last ? f.bench.runs().stale(*of, f.document) : f.bench.runs().stale(f.document);
+  if (const OpenedFile* file = f.bench.files().of(f.document.kernel); why.empty() && file && !file->trouble.empty())
     why = file->gone             ? "of the file as it was before; it is not there any more"
           : is_being_compiled(f) ? "of the file as it was before; compiling…"
                                  : "of the file as it was before; as it is now it does not compile";

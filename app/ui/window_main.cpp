@@ -95,9 +95,10 @@ int screenshot(const ScreenshotOptions& o) {
       app.frame(1);
       screen.end_frame();
       const Workbench& bench = app.bench();
-      const bool waits = bench.knows_devices() && bench.waits_for_a_person(app.document());  // no report will come
-      const bool settled =
-          app.settled() && app.lesson_shown() && (bench.report_of(app.document()) || waits) && !bench.explaining();
+      const bool waits =
+          bench.inventory().knows_devices() && bench.waits_for_a_person(app.document());  // no report will come
+      const bool settled = app.settled() && app.lesson_shown() && (bench.report_of(app.document()) || waits) &&
+                           !bench.explaining().waits();
       quiet = settled ? quiet + 1 : 0;
       if (quiet == 4 && next_action < o.actions.size()) {
         app.apply(ui::RunAction{o.actions[next_action++]});

@@ -126,8 +126,9 @@ class Stage {
     int quiet = 0;
     bool quiet_at_last = frames_until(
         [&] {
-          return (quiet =
-                      app_->settled() && !app_->bench().explaining() && !app_->bench().profiling() ? quiet + 1 : 0) > 8;
+          return (quiet = app_->settled() && !app_->bench().explaining().waits() && !app_->bench().measuring().waits()
+                              ? quiet + 1
+                              : 0) > 8;
         },
         seconds, visible);
     if (visible) screen_->read();  // waits for the pixels
@@ -170,7 +171,9 @@ void frames_of(const char* name, const std::string& folder, const Document& docu
                double patience) {
   constexpr int width = 2560, height = 1600;
   Stage stage(width, height, every_panel(folder, width, height), document);
-  auto picture = [&] { return stage.app().bench().picture() && stage.app().bench().picture()->document == document; };
+  auto picture = [&] {
+    return stage.app().bench().runs().picture() && stage.app().bench().runs().picture()->document == document;
+  };
   if (!stage.frames_until(picture, patience)) {
     std::printf("%s: no picture after %.0f s\n", name, patience);
     return;
@@ -222,7 +225,7 @@ void frames_of(const char* name, const std::string& folder, const Document& docu
     while (ms_since(start) < 16) {
       stage.sleep_until_woken(0.004);
       stage.app().bench().drain();
-      const MapTile* t = stage.app().bench().tile(Workbench::Map::kernel);
+      const MapTile* t = stage.app().bench().pictures().tile(Pictures::Map::kernel);
       if (t && t->serial != seen) seen = t->serial, tiles.push_back(t->latency_ms);
     }
   }
@@ -240,7 +243,8 @@ void planted(double patience) {
   Stage stage(1600, 1000, "", d, "test_engine");
   auto start = Clock::now();
   auto& app = stage.app();
-  if (!stage.frames_until([&] { return app.bench().picture() && app.bench().picture()->document == d; }, patience))
+  if (!stage.frames_until([&] { return app.bench().runs().picture() && app.bench().runs().picture()->document == d; },
+                          patience))
     throw std::runtime_error("planted: no picture");
   double first = ms_since(start);
   app.cancel();
@@ -257,7 +261,7 @@ void planted(double patience) {
   stage.settle(patience);
   std::printf("one wrong element among %lld, emulator: row %lld, column %lld, %lld failing\n",
               static_cast<long long>(all), static_cast<long long>(at.row), static_cast<long long>(at.column),
-              static_cast<long long>(app.bench().picture()->failing.value_or(-1)));
+              static_cast<long long>(app.bench().runs().picture()->failing.value_or(-1)));
   row("  from the start to its picture", {first});
   row("  from the key N to the selected element", {found});
 }
@@ -316,14 +320,15 @@ void steps_of(const std::string& preset, const std::string& kernel, int steps, b
     stage.app().execute({SetProblem{p}, 0});
     bool came = stage.frames_until(
         [&] {
-          const MapTile* t = bench.tile(Workbench::Map::kernel);
-          return bench.picture() && bench.picture()->document.problem == p && t && t->key == bench.picture()->key;
+          const MapTile* t = bench.pictures().tile(Pictures::Map::kernel);
+          return bench.runs().picture() && bench.runs().picture()->document.problem == p && t &&
+                 t->key == bench.runs().picture()->key;
         },
         60, drawn);
     if (!came) continue;
     stage.frame(drawn);
     shown.push_back(ms_since(start));
-    first.push_back(bench.last_picture_ms());
+    first.push_back(bench.runs().last_picture_ms());
     stage.settle(60, drawn);
   }
   std::string name = preset + " " + kernel + ", step: ";

@@ -63,7 +63,7 @@ SCENARIO(every_action_can_be_run) {
   g.app.apply(ui::SetSettings{Settings{}});
   g.frames(5);
   g.settle();
-  CHECK_EQ(g.bench().report()->status, std::string("wrong"));
+  CHECK_EQ(g.bench().runs().report()->status, std::string("wrong"));
 }
 
 SCENARIO(undo_and_redo_by_menu_button_and_key) {
@@ -217,7 +217,7 @@ SCENARIO(light_theme_and_back) {
   CHECK(g.app.settings().theme == Settings::Theme::light);
   ImVec4 light = ImGui::GetStyleColorVec4(ImGuiCol_WindowBg);
   CHECK(light.x > dark.x + 0.4f);
-  CHECK(g.bench().tile(Workbench::Map::difference)->paint.light_theme);
+  CHECK(g.bench().pictures().tile(Pictures::Map::difference)->paint.light_theme);
   g.press("theme");
   g.frames(3);
   CHECK(!g.app.theme().light);
@@ -227,10 +227,10 @@ SCENARIO(cividis_instead_of_viridis) {
   g.menu("colours");
   g.settle();
   CHECK_EQ(g.app.settings().value_colours, std::string("cividis"));
-  CHECK(g.bench().tile(Workbench::Map::kernel)->paint.map == ColourMap::cividis);
+  CHECK(g.bench().pictures().tile(Pictures::Map::kernel)->paint.map == ColourMap::cividis);
   g.menu("colours");
   g.settle();
-  CHECK(g.bench().tile(Workbench::Map::kernel)->paint.map == ColourMap::viridis);
+  CHECK(g.bench().pictures().tile(Pictures::Map::kernel)->paint.map == ColourMap::viridis);
 }
 
 SCENARIO(larger_and_smaller_stop_at_their_ends) {
@@ -267,7 +267,7 @@ SCENARIO(presenter_layout_is_large_and_goes_back) {
 SCENARIO(presenter_layout_keeps_the_number_that_was_looked_at) {
   auto cell = [&] {
     const ImVec2 map =
-        g.item(fmt::format("//Maps/$${}/map", static_cast<int>(Workbench::Map::kernel))).RectFull.GetSize();
+        g.item(fmt::format("//Maps/$${}/map", static_cast<int>(Pictures::Map::kernel))).RectFull.GetSize();
     const View v = g.view();
     const float em = g.app.theme().em;  // of a cell's size below which no number is drawn: map_view.cpp
     return map.x / static_cast<float>(v.column1 - v.column0) >= 2.9f * em &&
@@ -286,7 +286,7 @@ SCENARIO(presenter_layout_keeps_the_number_that_was_looked_at) {
   CHECK(cell());
   CHECK(g.view().selected == at);
   CHECK(g.view().column0 <= static_cast<double>(at.column) && static_cast<double>(at.column) < g.view().column1);
-  CHECK(g.bench().numbers() && g.bench().numbers()->at(at.row, at.column));
+  CHECK(g.bench().pictures().numbers() && g.bench().pictures().numbers()->at(at.row, at.column));
   g.press("presenter");
   g.frames(8);
   // Who has an element selected, and looks at all of the result, goes on to do so.
@@ -503,7 +503,7 @@ static void settings_are_there_again(Gui& g) {
   CHECK(!g.app.settings().live);
   CHECK_EQ(g.app.settings().recent.size(), 1u);
   g.settle();
-  CHECK(g.bench().report() == nullptr);  // not live: nothing runs by itself
+  CHECK(g.bench().runs().report() == nullptr);  // not live: nothing runs by itself
   ImGuiWindow* verdict = g.ctx->GetWindowByRef("//Verdict");
   CHECK(verdict && verdict->DockNode == nullptr);
   ImGuiWindow* maps = g.ctx->GetWindowByRef("//Maps");
@@ -512,7 +512,7 @@ static void settings_are_there_again(Gui& g) {
   CHECK(g.says("Run the kernel to see its output beside the oracle's."));
   g.click("//Maps/Run (F5)");
   g.settle();
-  CHECK_EQ(g.bench().report()->status, std::string("wrong"));
+  CHECK_EQ(g.bench().runs().report()->status, std::string("wrong"));
 }
 
 SCENARIO_TWICE(settings_and_layout_are_kept_between_starts, settings_are_there_again) {

@@ -11,10 +11,10 @@ namespace {
 
 // Selects an element and waits until it is explained and traced.
 const Explained& explained(Gui& g, int64_t row, int64_t column) {
-  g.click_element(Workbench::Map::kernel, row, column);
+  g.click_element(Pictures::Map::kernel, row, column);
   g.panel("Explain");
   g.settle();
-  const Explained* e = g.bench().explanation();
+  const Explained* e = g.bench().explaining().explained();
   CHECK(e != nullptr);
   CHECK_EQ(e->n * g.problem().out_channels + e->co, row);
   CHECK_EQ(e->j, column);
@@ -25,12 +25,12 @@ const Explained& explained(Gui& g, int64_t row, int64_t column) {
 
 // Open, N, read: three steps from a wrong kernel to the reason.
 FRESH_SCENARIO(three_steps_to_why_s4_is_wrong) {
-  g.until([&] { return g.bench().report() && g.bench().report()->final; }, "the verdict", 60);
-  CHECK_EQ(g.bench().report()->status, std::string("wrong"));
+  g.until([&] { return g.bench().runs().report() && g.bench().runs().report()->final; }, "the verdict", 60);
+  CHECK_EQ(g.bench().runs().report()->status, std::string("wrong"));
   g.press("next-failing");
   g.settle();
   CHECK(shown(g, "Explain"));  // nobody has to look for it
-  const Explained* e = g.bench().explanation();
+  const Explained* e = g.bench().explaining().explained();
   CHECK(e && e->n == 0 && e->co == 0 && e->j == 0);
   // No tap reaches an even position, but two taps take an input all the same.
   CHECK(std::none_of(e->taps.begin(), e->taps.end(), [](const auto& t) { return t.expected_i.has_value(); }));
@@ -39,7 +39,7 @@ FRESH_SCENARIO(three_steps_to_why_s4_is_wrong) {
   CHECK(e->got != 0);
   CHECK(g.says("2 taps take an input where none belongs."));
   // And who wrote it, down to the line.
-  const Traced* t = g.bench().traced();
+  const Traced* t = g.bench().explaining().traced();
   CHECK(t != nullptr);
   if (!t->reason.empty()) throw Skipped{"not traced: " + t->reason};
   CHECK_EQ(t->writers.size(), 1u);
@@ -123,13 +123,13 @@ SCENARIO(taps_are_copied_as_values) {
 
 SCENARIO(another_kernel_explains_the_same_element_anew) {
   explained(g, 0, 64);
-  CHECK(g.bench().explanation()->got != 0);
+  CHECK(g.bench().explaining().explained()->got != 0);
   g.app.execute({SetKernel{"tiled"}, 0});
   g.frames();
   g.settle();
-  CHECK_EQ(g.bench().explanation()->document.kernel, std::string("tiled"));
-  CHECK_EQ(g.bench().explanation()->j, 64);
-  CHECK_EQ(g.bench().explanation()->got, 0.0);
+  CHECK_EQ(g.bench().explaining().explained()->document.kernel, std::string("tiled"));
+  CHECK_EQ(g.bench().explaining().explained()->j, 64);
+  CHECK_EQ(g.bench().explaining().explained()->got, 0.0);
 }
 
 SCENARIO(explain_says_what_to_do_when_nothing_is_selected) {
@@ -137,7 +137,7 @@ SCENARIO(explain_says_what_to_do_when_nothing_is_selected) {
   CHECK(g.says("Click an element in a map, or press N for the first failing one."));
   g.click("//Explain/First failing element");
   g.settle();
-  CHECK(g.bench().explanation() && g.bench().explanation()->j == 0);
+  CHECK(g.bench().explaining().explained() && g.bench().explaining().explained()->j == 0);
 }
 
 SCENARIO(verdict_leads_to_the_first_failing_element) {
@@ -145,12 +145,12 @@ SCENARIO(verdict_leads_to_the_first_failing_element) {
   g.settle();
   CHECK(*g.view().selected == (ElementIndex{0, 0}));
   CHECK(shown(g, "Explain"));
-  CHECK(g.bench().explanation() && g.bench().explanation()->j == 0);
+  CHECK(g.bench().explaining().explained() && g.bench().explaining().explained()->j == 0);
 }
 
 SCENARIO(the_line_that_wrote_it_is_shown_in_the_source) {
   explained(g, 0, 65);
-  const Traced* t = g.bench().traced();
+  const Traced* t = g.bench().explaining().traced();
   CHECK(t != nullptr);
   if (!t->reason.empty()) throw Skipped{"not traced: " + t->reason};
   g.click(fmt::format("//Explain/Show line {}", t->writers.at(0).line));
@@ -162,7 +162,7 @@ SCENARIO(the_line_that_wrote_it_is_shown_in_the_source) {
 
 SCENARIO(the_line_that_reads_what_does_not_belong_is_marked) {
   explained(g, 0, 64);
-  const Traced* t = g.bench().traced();
+  const Traced* t = g.bench().explaining().traced();
   CHECK(t != nullptr);
   if (!t->reason.empty()) throw Skipped{"not traced: " + t->reason};
   CHECK(!t->strays.empty());
@@ -183,14 +183,14 @@ SCENARIO(source_of_every_kernel) {
   g.panel("Source");
   g.press("live");  // their texts alone
   CHECK(!g.app.settings().live);
-  auto all = g.bench().kernels();
+  auto all = g.bench().inventory().kernels();
   int seen = 0;
   for (const auto& k : all) {
     if (k.kind == "reference" || k.file.empty()) continue;
     g.app.execute({SetKernel{k.name}, 0});
     g.frames();
     g.settle();
-    const auto* files = g.bench().source(k.name);
+    const auto* files = g.bench().sources().of(k.name);
     const std::string* text = files ? &files->front().text : nullptr;
     CHECK(text != nullptr);
     CHECK(text->find("__global__") != std::string::npos);

@@ -18,7 +18,7 @@ SCENARIO(a_session_brings_problem_and_view_back) {
   d.problem.bias = true;
   d.atol = 1e-3;
   g.load(d);
-  g.click_element(Workbench::Map::kernel, 2, 40);
+  g.click_element(Pictures::Map::kernel, 2, 40);
   g.press("zoom-in");
   g.press("classes");
   View view = g.app.views().now();
@@ -37,7 +37,7 @@ SCENARIO(a_session_brings_problem_and_view_back) {
   g.settle();
   CHECK(g.document() == d);
   CHECK(g.app.views().now() == view);
-  CHECK_EQ(g.bench().report()->document.kernel, std::string("S2"));
+  CHECK_EQ(g.bench().runs().report()->document.kernel, std::string("S2"));
   CHECK_EQ(g.app.settings().recent.front(), g.path("one.convscope"));
   g.press("undo");  // opening is a step like any other
   CHECK_EQ(g.document().kernel, std::string("tiled"));
@@ -103,7 +103,7 @@ SCENARIO(a_broken_session_is_said_with_its_rule) {
   g.frames();
   CHECK(g.app.toast().find("cannot be opened") != std::string::npos);
   CHECK(g.app.settings().recent.empty());
-  CHECK(!g.bench().log().empty() && g.bench().log().back().kind == LogLine::Kind::trouble);
+  CHECK(!g.bench().link().log().empty() && g.bench().link().log().back().kind == LogLine::Kind::trouble);
 }
 
 SCENARIO(a_dropped_array_becomes_the_input) {
@@ -115,7 +115,7 @@ SCENARIO(a_dropped_array_becomes_the_input) {
   CHECK_EQ(g.problem().length, 10);
   CHECK_EQ(g.app.toast(), std::string("Input: x.npy"));
   g.settle();
-  CHECK_EQ(g.bench().report()->document.problem.length, 10);
+  CHECK_EQ(g.bench().runs().report()->document.problem.length, 10);
   // Its shape stands against the sliders, in words.
   Document with_file = g.document();
   g.click("//Problem/parameters/length/+");
@@ -192,34 +192,35 @@ SCENARIO(a_kernels_file_follows_its_editor) {
   g.click("//Run code from outside?/Compile and run");
   g.until([&] { return g.document().kernel == file; }, "it is compiled", 60);
   g.settle();
-  CHECK_EQ(g.bench().report()->document.kernel, file);
-  CHECK_EQ(g.bench().report()->status, std::string("right"));
+  CHECK_EQ(g.bench().runs().report()->document.kernel, file);
+  CHECK_EQ(g.bench().runs().report()->status, std::string("right"));
   CHECK(g.says("From outside"));
   g.write("mine.cu", wrong);
-  g.until([&] { return g.bench().report()->status == "wrong"; }, "it is compiled and run again", 60);
+  g.until([&] { return g.bench().runs().report()->status == "wrong"; }, "it is compiled and run again", 60);
   g.until([&] { return g.says("the dilation is missing"); }, "the cause stands in the verdict", 20);
   // What is explained of an element is of the file as it is now.
   g.press("next-failing");
   auto explains = [&](bool wrong_one) {
-    const Explained* e = g.bench().explanation();
-    return e && g.says("expected") && (std::fabs(e->got - e->expected) > 1e-3) == wrong_one && !g.bench().explaining();
+    const Explained* e = g.bench().explaining().explained();
+    return e && g.says("expected") && (std::fabs(e->got - e->expected) > 1e-3) == wrong_one &&
+           !g.bench().explaining().waits();
   };
   g.until([&] { return explains(true); }, "a failing element is explained", 60);
   g.write("mine.cu", right);
-  g.until([&] { return g.bench().report()->status == "right"; }, "it is right for once", 60);
+  g.until([&] { return g.bench().runs().report()->status == "right"; }, "it is right for once", 60);
   g.until([&] { return explains(false); }, "the same element is explained anew", 60);
   CHECK(!g.says("This is of before"));
   g.write("mine.cu", wrong);
-  g.until([&] { return g.bench().report()->status == "wrong"; }, "and wrong again", 60);
+  g.until([&] { return g.bench().runs().report()->status == "wrong"; }, "and wrong again", 60);
   g.write("mine.cu", right + "oops");
-  g.until([&] { return !g.bench().file_of(file)->trouble.empty(); }, "what does not compile is said", 60);
+  g.until([&] { return !g.bench().files().of(file)->trouble.empty(); }, "what does not compile is said", 60);
   g.frames(3);
   CHECK(g.says("as it was before; the file now: "));
   g.panel("Source");
   CHECK(g.says("As it was before; the file now: "));
   g.panel("Maps");
   CHECK(g.says("stale: this is of the file as it was before"));
-  CHECK_EQ(g.bench().report()->status, std::string("wrong"));
+  CHECK_EQ(g.bench().runs().report()->status, std::string("wrong"));
   g.panel("Verdict");
   CHECK(g.says("Does not compile"));
   CHECK(g.says("stale: "));  // the status bar's count
@@ -230,7 +231,7 @@ SCENARIO(a_kernels_file_follows_its_editor) {
   std::string far = right;
   far.replace(far.find("y[id]"), 5, "y[id + (1LL << 40)]");
   g.write("mine.cu", far);
-  g.until([&] { return g.bench().report()->status == "crashed"; }, "a crash is seen", 60);
+  g.until([&] { return g.bench().runs().report()->status == "crashed"; }, "a crash is seen", 60);
   g.settle();
   g.panel("Maps");
   CHECK(g.says("stale: this is of the run before; the last one: crashed"));
@@ -238,7 +239,7 @@ SCENARIO(a_kernels_file_follows_its_editor) {
   g.click("//Verdict/mine.cu:" + std::to_string(line));
   CHECK(shown(g, "Source"));
   g.write("mine.cu", right);
-  g.until([&] { return g.bench().report()->status == "right"; }, "and right again", 60);
+  g.until([&] { return g.bench().runs().report()->status == "right"; }, "and right again", 60);
   g.frames(3);
   CHECK(!g.says("stale: this is of the run before"));
   g.settle();
@@ -266,8 +267,11 @@ SCENARIO(a_file_that_does_not_compile_is_worked_on) {
   g.click("//Verdict/Show the log");
   g.until([&] { return g.exists("//Log/##filter"); }, "the log is seen");
   g.write("broken.cu", right);
-  g.until([&] { return g.bench().report()->status == "right" && g.bench().report()->kernel == g.path("broken.cu"); },
-          "it is judged", 60);
+  g.until(
+      [&] {
+        return g.bench().runs().report()->status == "right" && g.bench().runs().report()->kernel == g.path("broken.cu");
+      },
+      "it is judged", 60);
   g.settle();
   g.press("undo");
   CHECK_EQ(g.document().kernel, std::string("S4"));
@@ -415,12 +419,12 @@ SCENARIO(a_short_piece_of_a_recorded_problem_has_pictures) {
   const ConvProblem whole = g.problem();
   CHECK_EQ(whole.batch, find_preset("kernelbench-79").problem.batch);
   CHECK(!g.bench().report_of(g.document())->recorded.empty());
-  CHECK(!g.bench().stale(g.document()).empty());
+  CHECK(!g.bench().runs().stale(g.document()).empty());
   g.press("shorten");
   g.settle();
   CHECK_EQ(g.problem().batch, 1);
   CHECK_EQ(g.problem().out_channels, whole.out_channels);
-  CHECK(g.bench().picture() && g.bench().stale(g.document()).empty());
+  CHECK(g.bench().runs().picture() && g.bench().runs().stale(g.document()).empty());
   CHECK(g.bench().report_of(g.document())->recorded.empty());
   g.press("undo");
   g.settle();

@@ -32,8 +32,9 @@ void Gui::until(const std::function<bool()>& holds, const char* what, double sec
     ctx->Yield();
     double waited = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (waited < seconds * slowness && !ctx->Abort) continue;
-    std::string state = fmt::format("running {}, waiting {}, explaining {}, phase '{}', toast '{}'", bench().running(),
-                                    bench().waiting(), bench().explaining(), bench().engine().phase, app.toast());
+    std::string state =
+        fmt::format("running {}, waiting {}, explaining {}, phase '{}', toast '{}'", bench().runs().running(),
+                    bench().link().waiting(), bench().explaining().waits(), bench().link().status().phase, app.toast());
     fail(fmt::format("not after {:.0f} s: {} ({})", waited, what, state), "", 0);
   }
 }
@@ -44,7 +45,7 @@ void Gui::settle(double seconds) {
   int quiet = 0, due = 0;
   until(
       [&] {
-        bool rest = app.settled() && !bench().explaining();
+        bool rest = app.settled() && !bench().explaining().waits();
         if (rest && app.next_frame_in() < 0.25 && due++ < 60) rest = false;
         quiet = rest ? quiet + 1 : 0;
         return quiet > 5;
@@ -128,11 +129,11 @@ void Gui::menu(const char* id) {
 }
 
 Extent Gui::extent() const {
-  auto r = bench().picture();
+  auto r = bench().runs().picture();
   return r ? Extent{static_cast<double>(r->rows()), static_cast<double>(r->columns())} : Extent{};
 }
 
-ImVec2 Gui::place(Workbench::Map map, double row, double column) {
+ImVec2 Gui::place(Pictures::Map map, double row, double column) {
   auto at = item(fmt::format("//Maps/$${}/map", static_cast<int>(map)));
   if (!at.ID) fail("the map is not drawn", "", 0);
   View v = view();
@@ -141,7 +142,7 @@ ImVec2 Gui::place(Workbench::Map map, double row, double column) {
           r.Min.y + r.GetHeight() * static_cast<float>((row - v.row0) / (v.row1 - v.row0))};
 }
 
-void Gui::click_element(Workbench::Map map, int64_t row, int64_t column) {
+void Gui::click_element(Pictures::Map map, int64_t row, int64_t column) {
   ctx->MouseMoveToPos(place(map, static_cast<double>(row) + 0.5, static_cast<double>(column) + 0.5));
   ctx->MouseClick(0);
   frames();

@@ -73,8 +73,8 @@ class Gui {
   void press(const char* action);  // an action of the table by its chord
   void menu(const char* action);   // the same by its menu
   // Where an element stands on a map.
-  ImVec2 place(Workbench::Map map, double row, double column);
-  void click_element(Workbench::Map map, int64_t row, int64_t column);
+  ImVec2 place(Pictures::Map map, double row, double column);
+  void click_element(Pictures::Map map, int64_t row, int64_t column);
   void drag(ImVec2 from, ImVec2 to, ImGuiMouseButton button = 0);
   const char* clipboard() { return ctx->Clipboard.empty() ? "" : ctx->Clipboard.Data; }
 
@@ -84,7 +84,7 @@ class Gui {
   const Workbench& bench() const { return std::as_const(app).bench(); }
   View view() const { return fitted(app.views().now(), extent()); }
   Extent extent() const;
-  uint64_t serial() const { return bench().report() ? bench().report()->serial : 0; }
+  uint64_t serial() const { return bench().runs().report() ? bench().runs().report()->serial : 0; }
   void load(const Document& document);  // and waits for its result
   std::string path(const std::string& name) const { return stage.home + "/" + name; }
   void write(const std::string& name, const std::string& text) const;

@@ -9,13 +9,13 @@ using namespace convscope;
 using namespace convscope::test;
 
 SCENARIO(keys_1_to_9_choose_kernels) {
-  g.until([&] { return !g.bench().kernels().empty(); }, "the engine's list");
-  for (int n = 1; n <= 9 && static_cast<size_t>(n) <= g.bench().kernels().size(); n++) {
-    const KernelEntry& k = g.bench().kernels()[static_cast<size_t>(n - 1)];
+  g.until([&] { return !g.bench().inventory().kernels().empty(); }, "the engine's list");
+  for (int n = 1; n <= 9 && static_cast<size_t>(n) <= g.bench().inventory().kernels().size(); n++) {
+    const KernelEntry& k = g.bench().inventory().kernels()[static_cast<size_t>(n - 1)];
     g.key(static_cast<ImGuiKey>(ImGuiKey_0 + n));
     CHECK_EQ(g.document().kernel, k.name);
     g.settle();
-    CHECK_EQ(g.bench().report()->document.kernel, k.name);
+    CHECK_EQ(g.bench().runs().report()->document.kernel, k.name);
   }
 }
 
@@ -24,11 +24,11 @@ SCENARIO(kernels_are_chosen_by_click) {
   g.click("//Kernels/tiled/##kernel");
   CHECK_EQ(g.document().kernel, std::string("tiled"));
   g.settle();
-  CHECK_EQ(g.bench().report()->status, std::string("right"));
+  CHECK_EQ(g.bench().runs().report()->status, std::string("right"));
   CHECK(g.says("no element") || g.says("all 774 elements within the bound"));
   g.click("//Kernels/S4/##kernel");
   g.settle();
-  CHECK_EQ(g.bench().report()->status, std::string("wrong"));
+  CHECK_EQ(g.bench().runs().report()->status, std::string("wrong"));
   g.press("undo");
   CHECK_EQ(g.document().kernel, std::string("tiled"));
   g.press("undo");
@@ -37,7 +37,7 @@ SCENARIO(kernels_are_chosen_by_click) {
 }
 
 SCENARIO(every_kernel_that_is_there_gives_a_verdict) {
-  auto all = g.bench().kernels();
+  auto all = g.bench().inventory().kernels();
   CHECK(all.size() >= 9);
   for (const auto& k : all) {
     if (k.kind == "reference" || !k.available) continue;
@@ -49,7 +49,7 @@ SCENARIO(every_kernel_that_is_there_gives_a_verdict) {
     if (!definition.unsupported(d.problem).empty() && definition.unsupported(halves).empty()) d.problem = halves;
     const bool takes = definition.unsupported(d.problem).empty();
     g.load(d);
-    auto r = g.bench().report();
+    auto r = g.bench().runs().report();
     CHECK(r && r->final);
     CHECK_EQ(r->document.kernel, k.name);
     if (k.kind == "ladder") CHECK_EQ(r->status, std::string(takes ? "right" : "not-run"));
@@ -60,7 +60,7 @@ SCENARIO(every_kernel_that_is_there_gives_a_verdict) {
 SCENARIO(a_specimens_own_problem_is_one_click_away) {
   g.app.show_only("Kernels");
   g.frames(3);
-  auto all = g.bench().kernels();
+  auto all = g.bench().inventory().kernels();
   const KernelEntry* s1 = nullptr;
   for (const auto& k : all)
     if (k.name == "S1") s1 = &k;
@@ -78,7 +78,7 @@ SCENARIO(a_specimens_own_problem_is_one_click_away) {
 
 SCENARIO(comparison_is_chosen_without_a_new_run) {
   CHECK_EQ(g.document().compare_with, std::string("oracle"));
-  const auto& references = g.bench().report()->references;
+  const auto& references = g.bench().runs().report()->references;
   if (references.size() < 2) throw Skipped{"no reference beside the oracle in this build"};
   std::string second = references[1].name;
   uint64_t before = g.serial();
@@ -114,11 +114,11 @@ SCENARIO(less_accuracy_is_one_click_away) {
   g.app.execute({SetKernel{"mma_tf32"}, 0});
   g.settle();
   g.frames(5);
-  CHECK_EQ(g.bench().report()->status, std::string("wrong"));
+  CHECK_EQ(g.bench().runs().report()->status, std::string("wrong"));
   g.click("//Kernels/**/Allow tf32");
   g.settle();
   CHECK(g.document().accuracy == Accuracy::tf32);
-  CHECK_EQ(g.bench().report()->status, std::string("right"));
+  CHECK_EQ(g.bench().runs().report()->status, std::string("right"));
   g.press("undo");
   CHECK(g.document().accuracy == Accuracy::strict);
   g.settle();
@@ -132,7 +132,7 @@ SCENARIO(the_best_kernel_is_one_key_away_and_says_why) {
   CHECK(g.app.toast().starts_with(best + ": "));
   CHECK(g.app.toast().find("predicted for") != std::string::npos);
   g.settle();
-  CHECK_EQ(g.bench().report()->status, std::string("right"));
+  CHECK_EQ(g.bench().runs().report()->status, std::string("right"));
   g.press("undo");
   CHECK_EQ(g.document().kernel, std::string("S4"));
   g.settle();
@@ -150,7 +150,7 @@ SCENARIO(a_ladder_of_times_is_read_and_climbed) {
   CHECK(g.says("Without a time here"));
   g.app.execute({LoadPreset{"kernelbench-74-small"}, 0});
   g.settle();
-  g.until([&] { return g.bench().predicted_times(g.document()) != nullptr; }, "those of another problem");
+  g.until([&] { return g.bench().planning().times(g.document()) != nullptr; }, "those of another problem");
   // A recording brings its own, and the panel to the front.
   g.ctx->MenuClick("//##MainMenuBar/File/Recordings/h200-kernelbench-79");
   if (g.ctx->IsError()) throw Failed{};

@@ -27,13 +27,13 @@ SCENARIO(run_takes_a_recording_away_at_its_second_press) {
   g.press("run");
   g.frames(5);
   CHECK(!g.bench().live_shown());
-  CHECK(!g.bench().running());
+  CHECK(!g.bench().runs().running());
   CHECK(g.says("once more runs it here"));
   g.press("run");
-  g.until([&] { return g.bench().running(); }, "it runs");
+  g.until([&] { return g.bench().runs().running(); }, "it runs");
   CHECK(g.bench().live_shown());
   g.press("cancel");
-  g.until([&] { return !g.bench().running(); }, "it has been cancelled");
+  g.until([&] { return !g.bench().runs().running(); }, "it has been cancelled");
   g.frames(3);
   CHECK(!g.bench().live_shown());
   CHECK(g.says("what was recorded is shown again"));

@@ -122,7 +122,7 @@ Result play(const Run& run) {
       ImGuiTestEngine_PreSwap(engine);
       ImGuiTestEngine_PostSwap(engine);
       // The engine needs the processor more than frames that wait for it.
-      if (!app.settled() || app.bench().explaining()) std::this_thread::sleep_for(std::chrono::milliseconds(3));
+      if (!app.settled() || app.bench().explaining().waits()) std::this_thread::sleep_for(std::chrono::milliseconds(3));
     }
     ImGuiTestEngineResultSummary summary;
     ImGuiTestEngine_GetResultSummary(engine, &summary);

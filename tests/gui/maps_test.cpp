@@ -8,8 +8,8 @@ using namespace convscope;
 using namespace convscope::test;
 
 namespace {
-constexpr auto kernel = Workbench::Map::kernel, reference = Workbench::Map::reference,
-               difference = Workbench::Map::difference;
+constexpr auto kernel = Pictures::Map::kernel, reference = Pictures::Map::reference,
+               difference = Pictures::Map::difference;
 
 double columns(const View& v) { return v.column1 - v.column0; }
 double rows(const View& v) { return v.row1 - v.row0; }
@@ -18,9 +18,9 @@ double rows(const View& v) { return v.row1 - v.row0; }
 void check_tiles(Gui& g) {
   View v = g.view();
   for (auto map : {kernel, reference, difference}) {
-    const MapTile* t = g.bench().tile(map);
+    const MapTile* t = g.bench().pictures().tile(map);
     CHECK(t != nullptr);
-    CHECK_EQ(t->key, g.bench().picture()->key);
+    CHECK_EQ(t->key, g.bench().runs().picture()->key);
     CHECK(t->row0 <= v.row0 && t->row1 >= v.row1);
     CHECK(t->column0 <= v.column0 && t->column1 >= v.column1);
     CHECK_EQ(t->pixels.size(), static_cast<size_t>(t->width) * static_cast<size_t>(t->height));
@@ -48,8 +48,8 @@ SCENARIO(n_goes_from_failing_to_failing_element) {
   g.press("next-failing");
   g.settle();
   CHECK(*g.view().selected == (ElementIndex{0, 2}));
-  CHECK(g.bench().numbers() != nullptr);
-  const double* v = g.bench().numbers()->at(0, 2);
+  CHECK(g.bench().pictures().numbers() != nullptr);
+  const double* v = g.bench().pictures().numbers()->at(0, 2);
   CHECK(v != nullptr);
   CHECK(!(v[3] <= 1));
   g.press("previous-failing");
@@ -169,8 +169,8 @@ SCENARIO(double_click_zooms_to_the_numbers) {
   g.settle();
   CHECK(columns(g.view()) < 20);
   CHECK(*g.view().selected == (ElementIndex{2, 64}));
-  CHECK(g.bench().numbers() != nullptr);
-  const double* v = g.bench().numbers()->at(2, 64);
+  CHECK(g.bench().pictures().numbers() != nullptr);
+  const double* v = g.bench().pictures().numbers()->at(2, 64);
   CHECK(v != nullptr);
   CHECK_EQ(v[2], v[0] - v[1]);
   CHECK_EQ(v[1], 0.0);  // no tap lands there
@@ -274,44 +274,44 @@ SCENARIO(polyphase_classes_by_key_and_by_box) {
 }
 
 SCENARIO(third_map_shows_bound_or_signed_error) {
-  CHECK(g.bench().tile(difference)->quantity == Quantity::ratio);
+  CHECK(g.bench().pictures().tile(difference)->quantity == Quantity::ratio);
   g.choose("//Maps/##difference", "signed error");
   g.settle();
   CHECK(!g.view().difference_is_ratio);
-  const MapTile* t = g.bench().tile(difference);
+  const MapTile* t = g.bench().pictures().tile(difference);
   CHECK(t->quantity == Quantity::error);
   CHECK(t->paint.map == ColourMap::diverging);
   CHECK_EQ(t->paint.low, -t->paint.high);
   // \/ keeps the slash from being a path
   g.choose("//Maps/##difference", "error \\/ bound");
   g.settle();
-  CHECK(g.bench().tile(difference)->paint.map == ColourMap::excess);
+  CHECK(g.bench().pictures().tile(difference)->paint.map == ColourMap::excess);
 }
 
 SCENARIO(an_end_of_the_colours_is_dragged) {
-  const Paint before = g.bench().tile(kernel)->paint;
+  const Paint before = g.bench().pictures().tile(kernel)->paint;
   const ImRect scale = g.item("//Maps/$$0/scale").RectFull;
   CHECK(!g.exists("//Maps/$$0/own"));
   g.drag({scale.Min.x + 4, scale.Min.y + 3}, {scale.Min.x + 4 + scale.GetWidth() * 0.25f, scale.Min.y + 3});
   g.settle();
-  CHECK(g.bench().tile(kernel)->paint.low > before.low);
-  CHECK_EQ(g.bench().tile(kernel)->paint.high, before.high);
-  CHECK(g.bench().tile(reference)->paint == g.bench().tile(kernel)->paint);
+  CHECK(g.bench().pictures().tile(kernel)->paint.low > before.low);
+  CHECK_EQ(g.bench().pictures().tile(kernel)->paint.high, before.high);
+  CHECK(g.bench().pictures().tile(reference)->paint == g.bench().pictures().tile(kernel)->paint);
   CHECK(g.exists("//Maps/$$0/own") && g.exists("//Maps/$$1/own") && !g.exists("//Maps/$$2/own"));
   g.ctx->MouseMoveToPos({scale.Min.x + 6, scale.Min.y + 3});
   g.until([&] { return g.says("Own range: "); }, "what is beyond it is told");
   g.click("//Maps/$$1/own");
   g.settle();
-  CHECK(g.bench().tile(kernel)->paint == before);
+  CHECK(g.bench().pictures().tile(kernel)->paint == before);
 }
 
 SCENARIO(colours_are_fitted_halved_and_typed) {
   g.press("colours-half");
   g.settle();
-  const double half = g.bench().tile(kernel)->paint.high;
+  const double half = g.bench().pictures().tile(kernel)->paint.high;
   g.menu("colours-visible");
   g.settle();
-  CHECK(g.bench().tile(kernel)->paint.high > half);
+  CHECK(g.bench().pictures().tile(kernel)->paint.high > half);
   g.menu("colours-automatic");
   CHECK(!g.view().colours[0].has_value());
   g.ctx->MouseMoveToPos(
@@ -320,15 +320,16 @@ SCENARIO(colours_are_fitted_halved_and_typed) {
   g.frames(4);
   g.type("//$FOCUSED/times the bound, and its inverse", "10");
   g.settle();
-  CHECK_EQ(g.bench().tile(difference)->paint.decades, 1.0);
+  CHECK_EQ(g.bench().pictures().tile(difference)->paint.decades, 1.0);
   g.press("view-back");
   g.settle();
-  CHECK_EQ(g.bench().tile(difference)->paint.decades, 4.0);
+  CHECK_EQ(g.bench().pictures().tile(difference)->paint.decades, 4.0);
 }
 
 SCENARIO(hover_reads_values_off) {
   g.ctx->MouseMoveToPos(g.place(kernel, 1.5, 64.5));
-  g.until([&] { return g.bench().hover() && g.bench().hover()->at(1, 64); }, "the values under the mouse");
+  g.until([&] { return g.bench().pictures().hover() && g.bench().pictures().hover()->at(1, 64); },
+          "the values under the mouse");
   g.frames(3);
   std::string words = g.words();
   CHECK(words.find("n 0   co 1   j 64") != std::string::npos);

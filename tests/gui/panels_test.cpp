@@ -8,7 +8,7 @@ using namespace convscope;
 using namespace convscope::test;
 
 SCENARIO(verdict_has_a_sentence_and_its_layers) {
-  auto r = g.bench().report();
+  auto r = g.bench().runs().report();
   CHECK_EQ(r->status, std::string("wrong"));
   CHECK_EQ(r->layers.size(), 7u);
   std::string words = g.words();
@@ -20,18 +20,18 @@ SCENARIO(verdict_has_a_sentence_and_its_layers) {
   g.app.execute({SetKernel{"tiled"}, 0});
   g.frames();
   g.settle();
-  CHECK_EQ(g.bench().report()->status, std::string("right"));
+  CHECK_EQ(g.bench().runs().report()->status, std::string("right"));
   CHECK(g.says("all 774 elements within the bound"));
 }
 
 SCENARIO(verdict_is_copied_as_text) {
-  g.until([&] { return g.bench().cause_of(*g.bench().report()) != nullptr; }, "its cause");
+  g.until([&] { return g.bench().causes().of(*g.bench().runs().report()) != nullptr; }, "its cause");
   g.menu("copy-verdict");
   std::string text = g.clipboard();
-  auto r = g.bench().report();
+  auto r = g.bench().runs().report();
   CHECK(text.starts_with("S4 on 1 × 4→6, K 3, L 64, s 2, p 1, d 2: wrong"));
   for (const auto& l : r->layers) CHECK(text.find(l.name + ": " + l.status) != std::string::npos);
-  const Cause* cause = g.bench().cause_of(*r);
+  const Cause* cause = g.bench().causes().of(*r);
   CHECK(!cause->sentence.empty());
   CHECK(text.find("cause: " + cause->sentence) != std::string::npos);
   if (cause->formula != cause->right_formula) {
@@ -43,7 +43,7 @@ SCENARIO(verdict_is_copied_as_text) {
 
 SCENARIO(times_of_the_emulator_are_called_so) {
   g.panel("Timing");
-  auto r = g.bench().report();
+  auto r = g.bench().runs().report();
   CHECK_EQ(r->timing.source, std::string("emulated"));
   CHECK(!r->timing.samples_ms.empty());
   std::string words = g.words();
@@ -55,7 +55,7 @@ SCENARIO(times_of_the_emulator_are_called_so) {
 SCENARIO(timing_says_what_became_of_packing) {
   g.load(small_document("registers"));
   g.panel("Timing");
-  CHECK_EQ(g.bench().report()->launches.size(), 2u);
+  CHECK_EQ(g.bench().runs().report()->launches.size(), 2u);
   CHECK(g.says("no time with weights packed before: on the emulator whole plans are timed, packing included"));
   g.load(small_document("direct"));
   g.panel("Timing");
@@ -74,7 +74,7 @@ SCENARIO(timing_says_what_became_of_packing) {
 
 SCENARIO(timing_shows_where_the_engine_spent_its_time) {
   g.panel("Timing");
-  auto phases = g.bench().report()->phases;
+  auto phases = g.bench().runs().report()->phases;
   CHECK(!phases.empty());
   g.click("//Timing/###phases");
   for (const auto& p : phases) CHECK(g.says(p.name));
@@ -84,7 +84,7 @@ SCENARIO(occupancy_follows_the_sliders) {
   g.load(small_document("tiled"));
   g.app.show_only("Occupancy");
   g.frames(3);
-  CHECK(!g.bench().report()->launches.empty());
+  CHECK(!g.bench().runs().report()->launches.empty());
   std::string before = g.words();
   CHECK(before.find("theoretical") != std::string::npos);
   CHECK(!g.enabled("//Occupancy/**/Back to the launch"));
@@ -102,15 +102,15 @@ SCENARIO(occupancy_follows_the_sliders) {
 
 SCENARIO(devices_are_listed_and_asked_again) {
   g.panel("Devices");
-  const auto* before = &g.bench().info()["devices"];
-  CHECK(g.bench().info()["devices"].size() >= 1);
+  const auto* before = &g.bench().inventory().info()["devices"];
+  CHECK(g.bench().inventory().info()["devices"].size() >= 1);
   CHECK(g.says("Run on"));
   g.click("//Devices/Refresh");
   g.settle();
-  CHECK(&g.bench().info()["devices"] != before || g.bench().info()["devices"].size() >= 1);
+  CHECK(&g.bench().inventory().info()["devices"] != before || g.bench().inventory().info()["devices"].size() >= 1);
   g.menu("refresh-devices");
   g.settle();
-  CHECK(g.bench().info().contains("pieces"));
+  CHECK(g.bench().inventory().info().contains("pieces"));
 }
 
 SCENARIO(a_device_is_chosen_and_undone) {
@@ -121,15 +121,15 @@ SCENARIO(a_device_is_chosen_and_undone) {
   CHECK_EQ(g.document().device, std::string("emulator"));
   g.settle();
   CHECK(g.serial() > before);
-  CHECK_EQ(g.bench().report()->device_kind, std::string("emulator"));
+  CHECK_EQ(g.bench().runs().report()->device_kind, std::string("emulator"));
   g.press("undo");
   CHECK_EQ(g.document().device, std::string("auto"));
   g.settle();
 }
 
 SCENARIO(log_is_filtered_and_copied) {
-  g.app.bench().note("a line about apples", LogLine::Kind::note);
-  g.app.bench().note("a line about pears", LogLine::Kind::trouble);
+  g.app.bench().link().note("a line about apples", LogLine::Kind::note);
+  g.app.bench().link().note("a line about pears", LogLine::Kind::trouble);
   g.panel("Log");
   g.click("//Log/Copy all");
   std::string all = g.clipboard();

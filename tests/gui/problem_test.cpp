@@ -22,7 +22,7 @@ SCENARIO(preset_from_the_combo_is_loaded) {
   g.choose("//Problem/##preset", "kernelbench-64-small");
   CHECK(g.problem() == find_preset("kernelbench-64-small").problem);
   g.settle();
-  CHECK_EQ(g.bench().report()->columns(), g.problem().out_length());
+  CHECK_EQ(g.bench().runs().report()->columns(), g.problem().out_length());
   g.press("undo");
   CHECK(g.problem() == test::small_document().problem);
   CHECK(!g.app.history().redo_text().empty());
@@ -49,7 +49,7 @@ SCENARIO(slider_drag_is_one_step_of_undo) {
   CHECK(stride > 4);
   g.settle();
   CHECK(g.serial() > before);
-  CHECK_EQ(g.bench().report()->document.problem.stride, stride);
+  CHECK_EQ(g.bench().runs().report()->document.problem.stride, stride);
   g.press("undo");
   CHECK_EQ(g.problem().stride, 2);
   CHECK_EQ(g.app.history().redo_text(), fmt::format("stride 2 → {}", stride));
@@ -92,7 +92,7 @@ SCENARIO(plus_and_minus_change_by_one) {
   g.click("//Problem/parameters/kernel_size/-");
   CHECK_EQ(g.problem().kernel_size, 2);
   g.settle();
-  CHECK_EQ(g.bench().report()->document.problem.kernel_size, 2);
+  CHECK_EQ(g.bench().runs().report()->document.problem.kernel_size, 2);
 }
 
 SCENARIO(wheel_with_ctrl_steps_a_parameter) {
@@ -108,7 +108,7 @@ SCENARIO(wheel_with_ctrl_steps_a_parameter) {
   g.frames();
   CHECK_EQ(g.problem().stride, 4);
   g.settle();
-  CHECK_EQ(g.bench().report()->document.problem.stride, 4);
+  CHECK_EQ(g.bench().runs().report()->document.problem.stride, 4);
   g.press("undo");
   CHECK(g.document() == before);
   g.settle();
@@ -128,7 +128,7 @@ SCENARIO(illegal_padding_says_the_rule_and_keeps_the_last_legal_problem) {
   CHECK(g.says("The last legal problem stays shown."));
   g.settle();
   CHECK_EQ(g.serial(), serial);  // nothing reached the engine
-  CHECK(g.bench().wanted() == before);
+  CHECK(g.bench().runs().wanted() == before);
   g.click("//Problem/Take back");
   CHECK(!g.exists("//Problem/Take back"));
   CHECK_EQ(g.ctx->ItemReadAsInt(value_of("padding").c_str()), 1);
@@ -173,20 +173,20 @@ SCENARIO(bias_and_element_type) {
   g.choose("//Problem/parameters/##dtype", "f64");
   CHECK(g.problem().dtype == DType::f64);
   g.settle();
-  CHECK(g.bench().report()->document == g.document());
-  CHECK_EQ(g.bench().report()->status, std::string("right"));
+  CHECK(g.bench().runs().report()->document == g.document());
+  CHECK_EQ(g.bench().runs().report()->status, std::string("right"));
   for (auto [name, type] : {std::pair{"f16", DType::f16}, {"bf16", DType::bf16}}) {
     g.choose("//Problem/parameters/##dtype", name);
     CHECK(g.problem().dtype == type);
     g.settle();
-    CHECK(g.bench().report()->document == g.document());
-    CHECK_EQ(g.bench().report()->status, std::string("right"));
+    CHECK(g.bench().runs().report()->document == g.document());
+    CHECK_EQ(g.bench().runs().report()->status, std::string("right"));
   }
 }
 
 SCENARIO(input_kind_and_seed) {
   auto highest = [&] {
-    auto range = g.bench().picture()->ranges[static_cast<size_t>(Quantity::reference)];
+    auto range = g.bench().runs().picture()->ranges[static_cast<size_t>(Quantity::reference)];
     return range ? range->high : 0;
   };
   double before = highest();
@@ -208,7 +208,7 @@ SCENARIO(accuracy_is_chosen_and_refused_for_doubles) {
   g.choose("//Problem/parameters/##accuracy", "tf32");
   CHECK(g.document().accuracy == Accuracy::tf32);
   g.settle();
-  CHECK_EQ(g.bench().report()->accuracy_allowed, std::string("tf32"));
+  CHECK_EQ(g.bench().runs().report()->accuracy_allowed, std::string("tf32"));
   // Doubles are always strict: the rule is said, and nothing changes.
   g.choose("//Problem/parameters/##dtype", "f64");
   CHECK(g.problem().dtype == DType::f32);

@@ -17,9 +17,13 @@ const Profile* profiled(Gui& g, const char* kernel) {
   g.app.execute({SetKernel{kernel}, 0});
   g.panel("Counters");
   g.click("//Counters/Profile");
-  g.until([&] { return g.bench().profile() && g.bench().profile()->kernel == kernel && !g.bench().profiling(); },
-          "the profile", 120);
-  return g.bench().profile();
+  g.until(
+      [&] {
+        return g.bench().measuring().profile() && g.bench().measuring().profile()->kernel == kernel &&
+               !g.bench().measuring().waits();
+      },
+      "the profile", 120);
+  return g.bench().measuring().profile();
 }
 
 const ProfileHeadline& headline(const Profile& p, const std::string& name) {
@@ -38,13 +42,13 @@ int hottest_line(Gui& g) {
 
 // What has begun ends by Escape, and the engine is whole afterwards.
 void escape(Gui& g, const std::function<bool()>& there_already) {
-  g.until([&] { return g.bench().profiling() || there_already(); }, "it has begun");
+  g.until([&] { return g.bench().measuring().waits() || there_already(); }, "it has begun");
   g.key(ImGuiKey_Escape);
-  g.until([&] { return !g.bench().profiling(); }, "it is cancelled or done");
+  g.until([&] { return !g.bench().measuring().waits(); }, "it is cancelled or done");
   g.settle();
   g.press("run");
   g.settle();
-  CHECK(g.bench().report() && g.bench().report()->final);
+  CHECK(g.bench().runs().report() && g.bench().runs().report()->final);
 }
 
 void right_click_plot(Gui& g) {
@@ -72,13 +76,13 @@ SCENARIO(counters_come_when_they_are_asked_for) {
   // A kernel without shared memory says why there are no conflicts.
   const Profile* q = profiled(g, "direct");
   CHECK(!headline(*q, "bank-conflicts").value.has_value());
-  CHECK(g.bench().trail().size() >= 2);
+  CHECK(g.bench().measuring().trail().size() >= 2);
 }
 
 SCENARIO(source_lines_show_what_they_ask_of_memory) {
   g.settle();
   profiled(g, "tiled");
-  const Profile* p = g.bench().profile();
+  const Profile* p = g.bench().measuring().profile();
   if (p->lines.empty()) throw Skipped{"not counted: " + p->lines_reason};
   g.panel("Source");
   g.frames(3);
@@ -97,7 +101,8 @@ SCENARIO(source_lines_show_what_they_ask_of_memory) {
   g.frames(3);
   g.panel("Source");
   g.click("//Source/Count lines");
-  g.until([&] { return g.bench().profile()->kernel == "polyphase" && !g.bench().profiling(); }, "the profile", 120);
+  g.until([&] { return g.bench().measuring().profile()->kernel == "polyphase" && !g.bench().measuring().waits(); },
+          "the profile", 120);
   g.frames(3);
   CHECK(!g.exists("//Source/###hottest"));  // it has no shared memory, and says so
   CHECK(g.says("none"));
@@ -114,9 +119,10 @@ SCENARIO(source_lines_follow_the_stride) {
   g.app.execute({SetProblem{short_one}, 0});
   g.app.execute({SetKernel{"tiled"}, 0});
   g.panel("Source");
-  auto here = [&] { return g.bench().profile_of(g.document()) && !g.bench().profiling(); };
+  auto here = [&] { return g.bench().profile_of(g.document()) && !g.bench().measuring().waits(); };
   g.until(here, "the profile of the first stride", 120);
-  if (g.bench().profile()->lines.empty()) throw Skipped{"not counted: " + g.bench().profile()->lines_reason};
+  if (g.bench().measuring().profile()->lines.empty())
+    throw Skipped{"not counted: " + g.bench().measuring().profile()->lines_reason};
   g.choose("//Source/##heat", "sectors");
   g.frames(3);
   CHECK(hottest_line(g) > 0);
@@ -146,7 +152,7 @@ SCENARIO(the_hottest_line_may_be_in_a_header) {
   d.problem.length = 512;
   g.load(d);
   profiled(g, "hopper_tf32");
-  const Profile* p = g.bench().profile();
+  const Profile* p = g.bench().measuring().profile();
   if (p->lines.empty()) throw Skipped{"not counted: " + p->lines_reason};
   g.panel("Source");
   g.choose("//Source/##heat", "sectors");
@@ -170,10 +176,11 @@ SCENARIO(lines_and_instructions_lead_to_each_other) {
   g.settle();
   g.panel("Source");
   if (!g.exists("//Source/instructions")) g.click("//Source/Instructions");
-  g.until([&] { return g.bench().machine_code() && !g.bench().machine_code_waiting(); }, "the device code");
-  if (g.bench().machine_code()->functions.empty()) throw Skipped{g.bench().machine_code()->reason};
+  g.until([&] { return g.bench().sources().machine_code() && !g.bench().sources().machine_code_waiting(); },
+          "the device code");
+  if (g.bench().sources().machine_code()->functions.empty()) throw Skipped{g.bench().sources().machine_code()->reason};
   g.frames(5);
-  const CodeFunction& f = g.bench().machine_code()->functions[0];
+  const CodeFunction& f = g.bench().sources().machine_code()->functions[0];
   if (!f.sass_reason.empty() && !f.ptx.empty()) {  // instructions that have no text are not what is shown first
     auto high = [&] { return g.ctx->WindowInfo("//Source/instructions/code").Window->ContentSize.y; };
     const float ptx = high();
@@ -247,11 +254,11 @@ SCENARIO(two_kernels_side_by_side) {
   CHECK(g.says("Nothing compared yet"));
   g.key(ImGuiKey_F7);
   auto there = [&] {
-    const KernelComparison* c = g.bench().comparison();
-    return c && !g.bench().profiling() && g.bench().trail().size() >= 2;
+    const KernelComparison* c = g.bench().measuring().comparison();
+    return c && !g.bench().measuring().waits() && g.bench().measuring().trail().size() >= 2;
   };
   g.until(there, "times and counters of both", 240);
-  const KernelComparison& c = *g.bench().comparison();
+  const KernelComparison& c = *g.bench().measuring().comparison();
   CHECK_EQ(c.first.name, std::string("tiled"));
   CHECK_EQ(c.second.name, std::string("scatter"));  // the kernel before this one
   CHECK_EQ(c.first.hot.verdict, std::string("FASTER"));
@@ -264,8 +271,9 @@ SCENARIO(two_kernels_side_by_side) {
   // With another: of what was measured before, nothing is passed off as its own.
   g.choose("//Compare/##other", "polyphase");
   g.click("//Compare/Compare");
-  g.until([&] { return g.bench().comparison()->second.name == "polyphase" && !g.bench().profiling(); }, "the other one",
-          240);
+  g.until(
+      [&] { return g.bench().measuring().comparison()->second.name == "polyphase" && !g.bench().measuring().waits(); },
+      "the other one", 240);
   // Another problem: marked.
   ConvProblem p = g.problem();
   p.stride += 1;
@@ -279,7 +287,7 @@ SCENARIO(a_comparison_can_be_cancelled) {
   g.settle();
   g.panel("Compare");
   g.click("//Compare/Compare");
-  escape(g, [&] { return g.bench().comparison() != nullptr; });
+  escape(g, [&] { return g.bench().measuring().comparison() != nullptr; });
 }
 
 SCENARIO(a_profile_of_another_problem_is_marked) {
@@ -298,7 +306,7 @@ SCENARIO(a_profile_of_another_problem_is_marked) {
 SCENARIO(profile_by_key_and_cancel) {
   g.settle();
   g.key(ImGuiKey_F6);
-  escape(g, [&] { return g.bench().profile() != nullptr; });
+  escape(g, [&] { return g.bench().measuring().profile() != nullptr; });
 }
 
 SCENARIO(the_roof_is_there_without_a_gpu) {

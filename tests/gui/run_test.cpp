@@ -19,14 +19,14 @@ Document long_document() {
 void start_long_run(Gui& g) {
   g.app.execute({ReplaceDocument{long_document(), "long"}, 0});
   g.frames(2);
-  CHECK(!g.bench().running());  // what takes long does not run by itself
+  CHECK(!g.bench().runs().running());  // what takes long does not run by itself
   CHECK(g.says("Not judged yet"));
   CHECK(!g.says("nothing asks whether the stride divides"));  // of what ran before
   g.press("run");
   g.until(
       [&] {
-        return g.bench().running() && g.bench().engine().phase != "waiting for the engine" &&
-               !g.bench().engine().phase.empty();
+        return g.bench().runs().running() && g.bench().link().status().phase != "waiting for the engine" &&
+               !g.bench().link().status().phase.empty();
       },
       "the long run has begun");
 }
@@ -34,14 +34,13 @@ void start_long_run(Gui& g) {
 }  // namespace
 
 FRESH_SCENARIO(first_start_shows_a_wrong_kernel_by_itself) {
-  g.until([&] { return g.bench().picture() != nullptr; }, "the first picture", 60);
+  g.until([&] { return g.bench().runs().picture() != nullptr; }, "the first picture", 60);
   g.settle();
   CHECK_EQ(g.document().kernel, std::string("S4"));
-  CHECK_EQ(g.bench().report()->status, std::string("wrong"));
-  CHECK_EQ(g.bench().report()->document.problem.length, 4096);
-  for (auto map :
-       {Workbench::Map::kernel, Workbench::Map::reference, Workbench::Map::difference, Workbench::Map::minimap})
-    CHECK(g.bench().tile(map) && g.bench().tile(map)->key == g.bench().picture()->key);
+  CHECK_EQ(g.bench().runs().report()->status, std::string("wrong"));
+  CHECK_EQ(g.bench().runs().report()->document.problem.length, 4096);
+  for (auto map : {Pictures::Map::kernel, Pictures::Map::reference, Pictures::Map::difference, Pictures::Map::minimap})
+    CHECK(g.bench().pictures().tile(map) && g.bench().pictures().tile(map)->key == g.bench().runs().picture()->key);
   CHECK_EQ(g.app.toast(), std::string());
 }
 
@@ -54,13 +53,13 @@ SCENARIO(live_off_waits_for_f5) {
   g.frames(20);
   g.settle();
   CHECK_EQ(g.serial(), before);
-  CHECK(!g.bench().stale(g.document()).empty());
+  CHECK(!g.bench().runs().stale(g.document()).empty());
   CHECK(g.says("stale: this is of stride 2; now: stride 3"));
   g.press("run");
   g.settle();
   CHECK(g.serial() > before);
-  CHECK_EQ(g.bench().report()->document.problem.stride, 3);
-  CHECK_EQ(g.bench().stale(g.document()), std::string());
+  CHECK_EQ(g.bench().runs().report()->document.problem.stride, 3);
+  CHECK_EQ(g.bench().runs().stale(g.document()), std::string());
 }
 
 SCENARIO(live_on_again_runs_what_was_missed) {
@@ -68,10 +67,10 @@ SCENARIO(live_on_again_runs_what_was_missed) {
   CHECK(!g.app.settings().live);
   g.click("//Problem/parameters/stride/+");
   g.settle();
-  CHECK_EQ(g.bench().report()->document.problem.stride, 2);
+  CHECK_EQ(g.bench().runs().report()->document.problem.stride, 2);
   g.click("//##MainMenuBar/##MenuBar/live");
   g.settle();
-  CHECK_EQ(g.bench().report()->document.problem.stride, 3);
+  CHECK_EQ(g.bench().runs().report()->document.problem.stride, 3);
 }
 
 SCENARIO(run_runs_again_though_nothing_has_changed) {
@@ -86,26 +85,26 @@ SCENARIO(run_runs_again_though_nothing_has_changed) {
 }
 
 SCENARIO(escape_cancels_a_long_run) {
-  auto picture = g.bench().picture();
+  auto picture = g.bench().runs().picture();
   start_long_run(g);
   CHECK(g.exists("//##status/##MenuBar/Cancel (Esc)"));
-  CHECK(g.bench().picture() == picture);  // kept, and said to be old
+  CHECK(g.bench().runs().picture() == picture);  // kept, and said to be old
   CHECK(g.says("stale: the newest result is being computed"));
   g.press("cancel");
-  g.until([&] { return !g.bench().running(); }, "the run has ended", 10);
+  g.until([&] { return !g.bench().runs().running(); }, "the run has ended", 10);
   g.settle();
-  CHECK(g.bench().picture() != nullptr);
-  CHECK(!g.bench().stale(g.document()).empty());
-  CHECK(g.bench().report() == nullptr || g.bench().report()->final);
+  CHECK(g.bench().runs().picture() != nullptr);
+  CHECK(!g.bench().runs().stale(g.document()).empty());
+  CHECK(g.bench().runs().report() == nullptr || g.bench().runs().report()->final);
   // And the engine is in order.
   g.load(small_document("tiled"));
-  CHECK_EQ(g.bench().report()->status, std::string("right"));
+  CHECK_EQ(g.bench().runs().report()->status, std::string("right"));
 }
 
 SCENARIO(cancel_button_of_the_menu_bar) {
   start_long_run(g);
   g.click("//##MainMenuBar/##MenuBar/Cancel");
-  g.until([&] { return !g.bench().running(); }, "the run has ended", 10);
+  g.until([&] { return !g.bench().runs().running(); }, "the run has ended", 10);
   g.settle();
 }
 
@@ -115,65 +114,65 @@ SCENARIO(newest_of_many_changes_wins) {
     p.length = length;
     g.app.execute({SetProblem{p}, 0});
     g.frames(1);
-    CHECK(g.bench().picture() != nullptr);  // never blank while it works
+    CHECK(g.bench().runs().picture() != nullptr);  // never blank while it works
   }
   g.settle();
-  CHECK_EQ(g.bench().report()->document.problem.length, 90);
-  CHECK(g.bench().report()->final);
-  CHECK(g.bench().tile(Workbench::Map::kernel)->key == g.bench().picture()->key);
+  CHECK_EQ(g.bench().runs().report()->document.problem.length, 90);
+  CHECK(g.bench().runs().report()->final);
+  CHECK(g.bench().pictures().tile(Pictures::Map::kernel)->key == g.bench().runs().picture()->key);
 }
 
 SCENARIO(engine_killed_while_it_works) {
-  auto picture = g.bench().picture();
+  auto picture = g.bench().runs().picture();
   start_long_run(g);
-  int pid = g.bench().engine_pid();
+  int pid = g.bench().link().pid();
   CHECK(pid > 0);
   kill(pid, SIGKILL);
-  g.until([&] { return g.bench().engine().deaths > 0; }, "the death is seen", 10);
-  CHECK_EQ(g.bench().engine().deaths, 1);
-  CHECK(g.bench().report() && g.bench().report()->status == "crashed");
-  CHECK(g.bench().picture() != nullptr);
+  g.until([&] { return g.bench().link().status().deaths > 0; }, "the death is seen", 10);
+  CHECK_EQ(g.bench().link().status().deaths, 1);
+  CHECK(g.bench().runs().report() && g.bench().runs().report()->status == "crashed");
+  CHECK(g.bench().runs().picture() != nullptr);
   CHECK(g.says("engine restarted 1 time"));
   g.settle();
   // The last good picture was made again in the next engine: it can be zoomed.
-  CHECK(g.bench().picture()->document == picture->document);
+  CHECK(g.bench().runs().picture()->document == picture->document);
   g.panel("Maps");
   g.press("zoom-in");
   g.settle();
-  CHECK(g.bench().tile(Workbench::Map::kernel)->key == g.bench().picture()->key);
-  CHECK_EQ(g.bench().tile(Workbench::Map::kernel)->row1, std::ceil(g.view().row1));
+  CHECK(g.bench().pictures().tile(Pictures::Map::kernel)->key == g.bench().runs().picture()->key);
+  CHECK_EQ(g.bench().pictures().tile(Pictures::Map::kernel)->row1, std::ceil(g.view().row1));
   g.load(small_document("tiled"));
-  CHECK_EQ(g.bench().report()->status, std::string("right"));
-  CHECK(g.bench().engine_pid() != pid);
+  CHECK_EQ(g.bench().runs().report()->status, std::string("right"));
+  CHECK(g.bench().link().pid() != pid);
 }
 
 SCENARIO(engine_killed_while_it_waits) {
-  int pid = g.bench().engine_pid(), starts = g.bench().engine().starts;
+  int pid = g.bench().link().pid(), starts = g.bench().link().status().starts;
   kill(pid, SIGKILL);
   g.frames(30);
-  CHECK(g.bench().picture() != nullptr);
+  CHECK(g.bench().runs().picture() != nullptr);
   g.press("run");
   g.settle();
-  CHECK_EQ(g.bench().report()->status, std::string("wrong"));
-  CHECK(g.bench().report()->final);
-  CHECK(g.bench().engine().starts > starts);
-  CHECK(g.bench().tile(Workbench::Map::kernel)->key == g.bench().picture()->key);
+  CHECK_EQ(g.bench().runs().report()->status, std::string("wrong"));
+  CHECK(g.bench().runs().report()->final);
+  CHECK(g.bench().link().status().starts > starts);
+  CHECK(g.bench().pictures().tile(Pictures::Map::kernel)->key == g.bench().runs().picture()->key);
   g.panel("Maps");
   g.press("next-failing");
   g.settle();
   CHECK(g.view().selected.has_value());
-  CHECK(g.bench().numbers() != nullptr);
+  CHECK(g.bench().pictures().numbers() != nullptr);
 }
 
 SCENARIO(killed_engine_and_then_only_the_view_moves) {
-  kill(g.bench().engine_pid(), SIGKILL);
+  kill(g.bench().link().pid(), SIGKILL);
   g.frames(30);
   g.panel("Maps");
   g.press("zoom-in");
   g.frames(10);
   g.settle();
   // What is zoomed into must be seen, whoever has to make it again.
-  const MapTile* t = g.bench().tile(Workbench::Map::kernel);
+  const MapTile* t = g.bench().pictures().tile(Pictures::Map::kernel);
   CHECK_EQ(t->row1, std::ceil(g.view().row1));
   CHECK_EQ(t->column1, std::ceil(g.view().column1));
 }

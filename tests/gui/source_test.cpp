@@ -144,7 +144,7 @@ SCENARIO(lines_that_do_not_compile_are_marked_and_gone_to) {
   g.click("//Run code from outside?/Compile and run");
   g.until([&] { return g.document().kernel == file; }, "it is chosen", 60);
   g.settle();
-  auto errors = [&] { return g.bench().file_of(file)->errors; };
+  auto errors = [&] { return g.bench().files().of(file)->errors; };
   CHECK_EQ(errors().size(), size_t{2});
   CHECK_EQ(errors().front().line, 1);
   CHECK_EQ(errors().back().line, 2);
@@ -160,7 +160,7 @@ SCENARIO(lines_that_do_not_compile_are_marked_and_gone_to) {
   g.ctx->KeyChars("//");
   g.frames(2);
   CHECK_EQ(typed(), "int a = wrong_a;\n//int b = wrong_b;\n" + right);
-  g.until([&] { return errors().size() == 1 && !g.bench().file_of(file)->compiling; }, "it is compiled again", 60);
+  g.until([&] { return errors().size() == 1 && !g.bench().files().of(file)->compiling; }, "it is compiled again", 60);
   g.settle();
   CHECK_EQ(top_of_text(), before);
   CHECK_EQ(times_said(g, "E"), marked - 1);
@@ -170,12 +170,12 @@ SCENARIO(lines_that_do_not_compile_are_marked_and_gone_to) {
   g.frames(5);
   CHECK(shown(g, "Source"));
   g.ctx->KeyChars("//");
-  g.until([&] { return g.bench().file_of(file)->trouble.empty(); }, "it compiles", 60);
+  g.until([&] { return g.bench().files().of(file)->trouble.empty(); }, "it compiles", 60);
   g.settle();
   CHECK_EQ(g.read("two.cu"), "//int a = wrong_a;\n//int b = wrong_b;\n" + right);
   CHECK_EQ(top_of_text(), before);
   CHECK_EQ(times_said(g, "E"), marked - 2);
-  CHECK_EQ(g.bench().report()->status, std::string("right"));
+  CHECK_EQ(g.bench().runs().report()->status, std::string("right"));
 }
 
 // Who did not want to run it is told so where its text would stand, and may think better of it.
@@ -192,8 +192,8 @@ SCENARIO(a_file_that_was_refused_is_asked_about_again) {
   g.click("//Source/Compile and run it…");
   g.popup("Run code from outside?");
   g.click("//Run code from outside?/Compile and run");
-  g.until([&] { return g.bench().report()->kernel == file && g.bench().report()->status == "right"; }, "it is judged",
-          60);
+  g.until([&] { return g.bench().runs().report()->kernel == file && g.bench().runs().report()->status == "right"; },
+          "it is judged", 60);
   g.settle();
   CHECK(!g.says("has not been trusted yet"));
   CHECK(g.exists("//Source/Edit"));

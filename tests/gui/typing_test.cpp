@@ -39,14 +39,14 @@ SCENARIO(a_copy_of_a_specimen_is_mended_by_typing) {
   const std::string wrong = text_file(project_file("kernels/specimens/s4.cu"));
   const std::string file = copied(g);
   CHECK_EQ(g.read("mine.cu"), wrong);
-  CHECK_EQ(g.bench().report()->status, std::string("wrong"));
-  for (const auto& k : g.bench().kernels())
+  CHECK_EQ(g.bench().runs().report()->status, std::string("wrong"));
+  for (const auto& k : g.bench().inventory().kernels())
     if (k.name == file) CHECK_EQ(k.idea, std::string("begun as S4: the right index without the divisibility test"));
   go_to_line(g, wrong, "if (i >= 0");
   // Among it are keys that are the window's own elsewhere: Space, x, b, 1.
   const std::string typed = "if ((j+p-k*d) % s) continue; /*xb1*/";
   g.ctx->KeyChars(typed.c_str());
-  g.until([&] { return g.bench().report()->status == "right"; }, "it is compiled, run and right", 60);
+  g.until([&] { return g.bench().runs().report()->status == "right"; }, "it is compiled, run and right", 60);
   CHECK(g.read("mine.cu").find(typed) != std::string::npos);
   CHECK_EQ(g.document().kernel, file);
   CHECK(g.app.settings().live);
@@ -56,14 +56,14 @@ SCENARIO(a_copy_of_a_specimen_is_mended_by_typing) {
     g.key(ImGuiMod_Ctrl | ImGuiKey_Z);
     if (i % 20 == 19) g.frames(40);
   }
-  g.until([&] { return g.bench().report()->status == "wrong"; }, "and wrong again", 60);
+  g.until([&] { return g.bench().runs().report()->status == "wrong"; }, "and wrong again", 60);
   CHECK_EQ(g.read("mine.cu"), wrong);
   g.key(ImGuiMod_Ctrl | ImGuiKey_Z, 3);
   g.settle();
   CHECK_EQ(g.document().kernel, file);
   // What does not compile is said beside the text, and what was right before is no longer called so.
   g.ctx->KeyChars("oops");
-  g.until([&] { return !g.bench().file_of(file)->trouble.empty(); }, "what does not compile is said", 60);
+  g.until([&] { return !g.bench().files().of(file)->trouble.empty(); }, "what does not compile is said", 60);
   g.frames(3);
   CHECK(g.says("does not compile"));
   CHECK(!g.says("As it was before; the file now: "));
@@ -74,7 +74,7 @@ SCENARIO(a_copy_of_a_specimen_is_mended_by_typing) {
     CHECK(words.find("compiling…") != words.npos);
     CHECK(words.find("does not compile") == words.npos);
   }
-  g.until([&] { return g.bench().file_of(file)->trouble.empty() && g.read("mine.cu") == wrong; }, "it compiles", 60);
+  g.until([&] { return g.bench().files().of(file)->trouble.empty() && g.read("mine.cu") == wrong; }, "it compiles", 60);
   g.settle();
 }
 
@@ -151,7 +151,7 @@ SCENARIO(what_is_typed_is_not_lost) {
   for (char c : text) windows += c == '\n' ? "\r\n" : std::string(1, c);
   windows.resize(windows.size() - 2);  // without the last end of a line
   g.write("mine.cu", windows);
-  g.until([&] { return g.bench().file_of(file)->text == windows; }, "Windows' ends of lines are seen", 20);
+  g.until([&] { return g.bench().files().of(file)->text == windows; }, "Windows' ends of lines are seen", 20);
   g.settle();
   CHECK(ui::source_edit().is_on());
   g.key(ImGuiMod_Ctrl | ImGuiKey_Home);
@@ -172,8 +172,9 @@ SCENARIO(what_is_typed_is_not_lost) {
   // A trace of the selected element does not take the lines away from who types.
   g.write("mine.cu", text);
   g.app.execute({SetKernel{file}, 0});
-  g.until([&] { return g.bench().file_of(file)->text == text && g.bench().report()->document.kernel == file; },
-          "it is shown", 60);
+  g.until(
+      [&] { return g.bench().files().of(file)->text == text && g.bench().runs().report()->document.kernel == file; },
+      "it is shown", 60);
   g.settle();
   g.press("next-failing");
   g.panel("Source");
@@ -185,11 +186,12 @@ SCENARIO(what_is_typed_is_not_lost) {
     g.ctx->KeyChars(typed);
     g.until(
         [&] {
-          return g.bench().file_of(file)->text.find(typed) != std::string::npos && !g.bench().file_of(file)->compiling;
+          return g.bench().files().of(file)->text.find(typed) != std::string::npos &&
+                 !g.bench().files().of(file)->compiling;
         },
         "it is compiled", 60);
     g.settle();
-    CHECK(g.bench().traced() != nullptr);
+    CHECK(g.bench().explaining().traced() != nullptr);
   }
   CHECK(ui::source_edit().has_keys());
   CHECK(g.read("mine.cu").starts_with("/*a*//*b*/"));
@@ -197,7 +199,7 @@ SCENARIO(what_is_typed_is_not_lost) {
   // Bytes that would not come back are not typed among.
   const std::string latin = "// \xe9 caf\xe9\n" + text;
   g.write("mine.cu", latin);
-  g.until([&] { return g.bench().file_of(file)->text == latin; }, "another editor's text is seen", 20);
+  g.until([&] { return g.bench().files().of(file)->text == latin; }, "another editor's text is seen", 20);
   g.settle();
   CHECK(!ui::source_edit().is_on());
   g.click("//Source/Edit");
@@ -210,7 +212,7 @@ SCENARIO(what_is_typed_is_not_lost) {
 SCENARIO(another_editors_text_is_not_typed_over) {
   const std::string file = copied(g), first = g.read("mine.cu"), other = "// by another editor\n" + first;
   g.write("mine.cu", other);
-  g.until([&] { return g.bench().file_of(file)->text == other; }, "the other text is seen", 20);
+  g.until([&] { return g.bench().files().of(file)->text == other; }, "the other text is seen", 20);
   g.settle();
   g.key(ImGuiMod_Ctrl | ImGuiKey_Home);
   g.ctx->KeyChars("// and ");
@@ -222,7 +224,7 @@ SCENARIO(another_editors_text_is_not_typed_over) {
   g.until([&] { return g.app.toast().find("was changed by another program") != std::string::npos; }, "it is said", 20);
   CHECK_EQ(g.read("mine.cu"), first);
   CHECK(std::string(g.clipboard()).find("// and lost? ") != std::string::npos);
-  g.until([&] { return g.bench().file_of(file)->text == first; }, "its text is the kernel's", 20);
+  g.until([&] { return g.bench().files().of(file)->text == first; }, "its text is the kernel's", 20);
   g.settle();
   // Ctrl and S write at once, and save no session.
   g.key(ImGuiMod_Ctrl | ImGuiKey_Home);

@@ -211,7 +211,7 @@ void draw_three_clocks(Frame& f, const Report& r) {
   const Profile* p = f.bench.profile_of(r.document);
   heading(t, "One call by three clocks");
   if (!p) {
-    dim_text(t, f.bench.profiling() ? "profiling…"
+    dim_text(t, f.bench.measuring().waits() ? "profiling…"
                 : r.recorded.empty()
                     ? "CUPTI's time of its kernels and the host's time come with a profile (F6)"
                     : "CUPTI's time of its kernels and the host's time are not in this recording: it has no profile "

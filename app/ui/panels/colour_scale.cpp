@@ -52,13 +52,13 @@ std::optional<ValueRange> range_in_window(const MapTile* tile, const View& v) {
 }
 
 // Counted once for each tile and range.
-const BeyondScale& count_beyond(Workbench::Map slot, const MapTile& tile, const Paint& paint) {
+const BeyondScale& count_beyond(Pictures::Map slot, const MapTile& tile, const Paint& paint) {
   struct Counted {
     uint64_t serial = 0;
     Paint paint;
     BeyondScale beyond;
   };
-  static std::array<Counted, static_cast<size_t>(Workbench::Map::count)> counted;
+  static std::array<Counted, static_cast<size_t>(Pictures::Map::count)> counted;
   Counted& c = counted[static_cast<size_t>(slot)];
   if (c.serial != tile.serial || !(c.paint == paint)) c = {tile.serial, paint, beyond_scale(tile.cells, paint)};
   return c.beyond;
@@ -233,7 +233,7 @@ void draw_colour_bar(Frame& f, const MapStyle& s, float width) {
     high = above ? high_end + " …" : high;
   }
   // Of a range of one's own: that it is one, and how much of what is shown it leaves out. A click on it ends it.
-  const MapTile* tile = f.bench.tile(s.slot);
+  const MapTile* tile = f.bench.pictures().tile(s.slot);
   const bool shows = tile && tile->quantity == s.quantity && !s.key.empty();
   const BeyondScale beyond = own && shows ? count_beyond(s.slot, *tile, s.paint) : BeyondScale{};
   const size_t out = beyond.below + beyond.above;
@@ -311,11 +311,11 @@ void fit_colours_to_visible(App& a) {
   auto set = [&](ColourScale scale, const ColourRange& range) {
     if (broken_rule(scale, range).empty()) to.colours[at_scale(scale)] = range;
   };
-  auto values = range_in_window(bench.tile(Workbench::Map::reference), v);
-  if (!values) values = range_in_window(bench.tile(Workbench::Map::kernel), v);
+  auto values = range_in_window(bench.pictures().tile(Pictures::Map::reference), v);
+  if (!values) values = range_in_window(bench.pictures().tile(Pictures::Map::kernel), v);
   if (values && !(values->high > values->low)) values = range_around(values->low);
   if (values) set(ColourScale::values, {values->low, values->high});
-  const MapTile* difference = bench.tile(Workbench::Map::difference);
+  const MapTile* difference = bench.pictures().tile(Pictures::Map::difference);
   if (!to.difference_is_ratio && difference && difference->quantity == Quantity::error)
     if (const auto errors = range_in_window(difference, v))
       set(ColourScale::error, up_to(ColourScale::error, std::max(std::fabs(errors->low), std::fabs(errors->high))));

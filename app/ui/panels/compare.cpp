@@ -37,7 +37,7 @@ const Profile* counters_of(const Frame& f, const Document& d, const std::string&
 }
 
 const KernelEntry* entry_of(const Frame& f, const std::string& name) {
-  for (const auto& k : f.bench.kernels())
+  for (const auto& k : f.bench.inventory().kernels())
     if (k.name == name) return &k;
   return nullptr;
 }
@@ -63,13 +63,13 @@ std::string guess(const Frame& f, const State& s) {
       if (recorded(name)) return name;
     // Exhibits are wrong on purpose: how fast they are says little.
     for (const char* kind : {"ladder", "reference", ""})
-      for (const auto& k : f.bench.kernels())
+      for (const auto& k : f.bench.inventory().kernels())
         if ((!*kind || k.kind == kind) && recorded(k.name)) return k.name;
   }
   if (fits(s.before)) return s.before;
   const Report* r = f.report();
   if (r && r->device_kind == "cuda" && fits(f.document.compare_with)) return f.document.compare_with;
-  for (const auto& k : f.bench.kernels())
+  for (const auto& k : f.bench.inventory().kernels())
     if (k.kind == "ladder" && fits(k.name)) return k.name;
   return "";
 }
@@ -78,12 +78,12 @@ std::string guess(const Frame& f, const State& s) {
 void ask_counters(Frame& f, State& s, const KernelComparison& c) {
   if (!c.recorded.empty()) return;
   if (s.asked_for != c.serial) s.asked_for = c.serial, s.asked_first = s.asked_second = false;
-  if (f.bench.running() || f.bench.profiling()) return;
+  if (f.bench.runs().running() || f.bench.measuring().waits()) return;
   auto ask = [&](bool& asked, const std::string& kernel) {
     Document d = with_kernel(c.document, kernel);
     if (asked || f.bench.profile_of(d)) return false;
     asked = true;
-    f.wish([d](Workbench& b) { b.want_profile(d, false); });
+    f.wish([d](Workbench& b) { b.measuring().want_profile(d, false); });
     return true;
   };
   if (!ask(s.asked_first, c.first.name)) ask(s.asked_second, c.second.name);
@@ -100,7 +100,7 @@ void choice_of_other(Frame& f, State& s) {
   ImGui::TextDisabled("with");
   ImGui::SameLine();
   std::vector<Choice> all;
-  for (const auto& k : f.bench.kernels())
+  for (const auto& k : f.bench.inventory().kernels())
     if (can_stand(f, k) && k.name != f.document.kernel && k.name != "oracle") all.push_back({k.name, k.idea});
   std::string chosen;
   float need =
@@ -108,20 +108,20 @@ void choice_of_other(Frame& f, State& s) {
   float width = std::clamp(ImGui::GetContentRegionAvail().x - need, t.em * 6, t.em * 14);
   if (choose("##other", all, s.other, chosen, width)) s.other = chosen, s.chosen = true;
   if (ImGui::GetItemRectMax().x + need <= right + 1) ImGui::SameLine();
-  if (f.bench.profiling()) {
+  if (f.bench.measuring().waits()) {
     ImGui::TextColored(t.accent, "measuring…");
     tooltip(t, "Esc cancels it");
     f.again_in(0.25);
     return;
   }
   // What is asked for while a run is under way begins when it is over.
-  const bool can = !s.other.empty() && !f.bench.running(), asked = f.compare && !f.bench.running();
+  const bool can = !s.other.empty() && !f.bench.runs().running(), asked = f.compare && !f.bench.runs().running();
   if (asked) f.compare = false;
   ImGui::BeginDisabled(!can);
   if (ImGui::Button("Compare") || (asked && can))
     f.wish([d = f.document, other = s.other](Workbench& b) {
       b.show_live(true);
-      b.want_comparison(d, other);
+      b.measuring().want_comparison(d, other);
     });
   ImGui::EndDisabled();
   tooltip(t, "Times both in turn, so that what drifts drifts for both, and counts both (F7)");
@@ -361,7 +361,7 @@ std::optional<HeldFloor> floor_held(const Frame& f, const KernelComparison& c) {
   const Profile* p = counters_of(f, c.document, c.first.name);
   const std::string gpu = !c.recorded.empty()             ? c.recorded.substr(0, c.recorded.find(','))
                           : p && p->device_kind == "cuda" ? p->device_name
-                                                          : f.bench.ran_device();
+                                                          : f.bench.runs().ran_device();
   const auto floor = floor_under(known_roof(f.bench, c.document, gpu, !c.recorded.empty()), c.document.problem);
   if (!floor) return {};
   return HeldFloor{floor->ms, floor->words, is_looser(f.bench, c.document, c.first.name),
@@ -445,9 +445,9 @@ void draw_compare(Frame& f) {
       (recorded && !s.chosen && !f.bench.recorded().comparison(f.document, s.other)))
     s.other = guess(f, s);
   choice_of_other(f, s);
-  if (!f.bench.profile_trouble().empty()) {
+  if (!f.bench.measuring().trouble().empty()) {
     ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
-    wrapped("not measured: " + f.bench.profile_trouble());
+    wrapped("not measured: " + f.bench.measuring().trouble());
     ImGui::PopStyleColor();
   }
   const KernelComparison* c = f.bench.comparison_of(f.document, s.other);
@@ -459,7 +459,7 @@ void draw_compare(Frame& f) {
   // Of the recording's problem nothing: figures of another one would be taken for its.
   if (c && recorded && c->recorded.empty() && !(c->document.problem == f.document.problem)) c = nullptr;
   if (!c) {
-    if (!f.bench.profiling())
+    if (!f.bench.measuring().waits())
       empty_state(t, "Nothing compared yet",
                   "Choose the other kernel, then Compare: who is faster, and every counter of both.");
     return;

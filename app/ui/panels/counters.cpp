@@ -27,7 +27,7 @@ std::string value_of(const ProfileHeadline& h) {
 // Where the emulator counts: what keeps this machine from counting on a GPU.
 void no_gpu_here(const Frame& f) {
   using json_fields::text;
-  for (const auto& piece : json_fields::part(f.bench.info(), "pieces"))
+  for (const auto& piece : json_fields::part(f.bench.inventory().info(), "pieces"))
     if (text(piece, "name") == "NVIDIA driver and GPU" && piece.value("available", nlohmann::json(true)) == false) {
       const std::string detail = text(piece, "detail");
       dim_text(f.theme, fmt::format("a GPU's counters are not to be had here: {}. To get them: {}",
@@ -205,7 +205,7 @@ std::string about_local_memory(const Frame& f, const Profile& p, const ProfileLa
   std::string about =
       "Memory of each thread's own, for registers that were spilled and for arrays that are indexed at run time; which "
       "of the two is not told. It costs traffic where it is accessed.";
-  const MachineCode* code = f.bench.machine_code();
+  const MachineCode* code = f.bench.sources().machine_code();
   if (l.local_bytes.value_or(0) <= 0 || !code || code->kernel != p.kernel || !p.recorded.empty()) return about;
   for (const auto& function : code->functions) {
     if (function.name != l.entry || function.sass_source.empty()) continue;
@@ -274,7 +274,7 @@ void kernels_seen(Frame& f, const Profile& p) {
 // What the last call of a kernel that is measured again and again says; false: it is not, and says why if it was.
 bool monitored(Frame& f) {
   const Theme& t = f.theme;
-  const Monitor& m = f.bench.monitor();
+  const Monitor& m = f.bench.measuring().monitor();
   if (!m.on) {
     if (m.trouble.empty() || needs_run(m.document, f.document)) return false;
     ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
@@ -294,7 +294,7 @@ bool monitored(Frame& f) {
 
 void profile_buttons(Frame& f) {
   const Theme& t = f.theme;
-  if (f.bench.profiling()) {
+  if (f.bench.measuring().waits()) {
     ImGui::TextColored(t.accent, "counting…");
     tooltip(t, "Esc cancels it");
     return f.again_in(0.25);
@@ -320,12 +320,12 @@ void draw_counters(Frame& f) {
     return;
   }
   follow_with_profile(f);
-  const Profile *now = f.bench.profile_of(f.document), *p = now ? now : f.bench.profile();
+  const Profile *now = f.bench.profile_of(f.document), *p = now ? now : f.bench.measuring().profile();
   source_strip(f, now ? now->recorded : "");
   profile_buttons(f);
-  if (!f.bench.profile_trouble().empty()) {
+  if (!f.bench.measuring().trouble().empty()) {
     ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
-    wrapped("not profiled: " + f.bench.profile_trouble());
+    wrapped("not profiled: " + f.bench.measuring().trouble());
     ImGui::PopStyleColor();
   }
   const bool failed = r->status == "not-run" || r->status == "crashed" || r->status == "hung";
@@ -335,10 +335,10 @@ void draw_counters(Frame& f) {
     ImGui::PopStyleColor();
   }
   if (!p) {
-    if (failed && !f.bench.profiling())
+    if (failed && !f.bench.measuring().waits())
       empty_state(t, "Nothing to count",
                   (r->sentence + "\n\nThe panel Devices says what this machine has to run on.").c_str());
-    else if (!f.bench.profiling())
+    else if (!f.bench.measuring().waits())
       empty_state(t, "Nothing counted yet",
                   profile_follows(*r) ? "Counters follow the verdict while the window is live."
                                       : "Tracing this problem on the emulator takes long: press Profile to do it.");

@@ -163,13 +163,13 @@ void piece_card(Frame& f, const Piece& p) {
 
 void draw_devices(Frame& f) {
   const Theme& t = f.theme;
-  const Inventory& all = inventory(f.bench.info());
+  const Inventory& all = inventory(f.bench.inventory().info());
   if (f.bench.recorded().is_open()) draw_recording_card(f);
   if (all.devices.empty()) {
     if (empty_state(t, "Nothing is known of this machine yet",
                     "The engine says it when it has started. The log says what goes wrong, if it does not.",
                     "Ask again"))
-      f.wish([](Workbench& b) { b.want_info(); });
+      f.wish([](Workbench& b) { b.inventory().ask(); });
     return;
   }
   heading(t, "Run on");
@@ -177,7 +177,7 @@ void draw_devices(Frame& f) {
   ImGui::SameLine();
   const float button = ImGui::CalcTextSize("Refresh").x + 2 * ImGui::GetStyle().FramePadding.x;
   ImGui::SetCursorPosX(ImGui::GetCursorPosX() + std::max(0.0f, ImGui::GetContentRegionAvail().x - button));
-  if (ImGui::Button("Refresh")) f.wish([](Workbench& b) { b.want_info(); });
+  if (ImGui::Button("Refresh")) f.wish([](Workbench& b) { b.inventory().ask(); });
   tooltip(t, "Ask the engine again what this machine has");
   for (const auto& d : all.devices) device_card(f, d);
   heading(t, all.missing ? fmt::format("What there is, and the {} missing", all.missing).c_str() : "What there is");

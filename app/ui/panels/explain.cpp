@@ -172,8 +172,9 @@ void who_wrote(Frame& f, const ExplainState& s, const Traced* now) {
   const Theme& t = f.theme;
   heading(t, "Who wrote it");
   if (!now) {
-    dim_text(t, f.bench.waiting() || f.bench.explaining() ? "tracing the kernel on the emulator…"
-                                                          : "The trace did not come back: the log says why.");
+    dim_text(t, f.bench.link().waiting() || f.bench.explaining().waits()
+                    ? "tracing the kernel on the emulator…"
+                    : "The trace did not come back: the log says why.");
     return;
   }
   if (!now->reason.empty()) {
@@ -256,14 +257,14 @@ void draw_explain(Frame& f) {
     if (empty_state(t, fmt::format("Explain {}?", place).c_str(), hint.c_str(), "Explain")) ask_explanation(f, *r, at);
     return;
   }
-  const Explained* e = f.bench.explanation();
+  const Explained* e = f.bench.explaining().explained();
   bool asked = state.asked, fresh = state.explained;
-  if (!f.bench.explanation_trouble().empty() && asked && !f.bench.explaining()) {
-    coloured(t.warning, fmt::format("{} cannot be explained: {}", place, f.bench.explanation_trouble()));
+  if (!f.bench.explaining().trouble().empty() && asked && !f.bench.explaining().waits()) {
+    coloured(t.warning, fmt::format("{} cannot be explained: {}", place, f.bench.explaining().trouble()));
     if (ImGui::Button("Try again")) ask_explanation(f, *r, at);
     return;
   }
-  if (asked && !fresh && !f.bench.explaining() && !f.bench.running()) {
+  if (asked && !fresh && !f.bench.explaining().waits() && !f.bench.runs().running()) {
     if (empty_state(t, fmt::format("{} is not explained", place).c_str(), "It was cancelled.", "Explain"))
       ask_explanation(f, *r, at);
     return;
@@ -289,7 +290,7 @@ void draw_explain(Frame& f) {
   if (!fresh) {
     const std::string differs = describe_difference(e->document, r->document).one;  // "": its file is another now
     const std::string of = place != s.words.place ? s.words.place : differs.empty() ? "of before" : "of " + differs;
-    coloured(t.warning, f.bench.explaining() || f.bench.running()
+    coloured(t.warning, f.bench.explaining().waits() || f.bench.runs().running()
                             ? fmt::format("{} is being explained; this is {}", place, of)
                             : fmt::format("This is {}, and not what is set now", of));
     ImGui::PushStyleVar(ImGuiStyleVar_Alpha, ImGui::GetStyle().Alpha * 0.55f);

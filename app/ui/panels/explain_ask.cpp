@@ -42,10 +42,10 @@ bool same_place(const T& t, const Report& r, ElementIndex at) {
 }  // namespace
 
 void ask_explanation(Frame& f, const Report& r, ElementIndex at) {
-  last() = {r.document, at, &f.bench, r.serial, r.key, f.bench.explanation(), f.bench.traced()};
+  last() = {r.document, at, &f.bench, r.serial, r.key, f.bench.explaining().explained(), f.bench.explaining().traced()};
   int64_t channels = r.document.problem.out_channels;
   f.wish([d = r.document, n = at.row / channels, co = at.row % channels, j = at.column](Workbench& b) {
-    b.want_explanation(d, n, co, j);
+    b.explaining().want(d, n, co, j);
   });
 }
 
@@ -55,9 +55,9 @@ ExplainAsked keep_explained(Frame& f, const Report& r, ElementIndex at) {
   // A crash does not ask again by itself: it would crash again.
   out.asked = a.document && a.at == at && a.bench == &f.bench && r.serial >= a.serial && a.key == r.key &&
               !needs_run(*a.document, r.document);
-  const Explained* e = f.bench.explanation();
+  const Explained* e = f.bench.explaining().explained();
   if (out.asked && e && e != a.explained_before && same_place(*e, r, at)) out.explained = e;
-  const Traced* t = f.bench.traced();
+  const Traced* t = f.bench.explaining().traced();
   if (out.asked && t && t != a.traced_before && same_place(*t, r, at)) out.traced = t;
   // About two runs a tap, and some for bias, channels, weights and batch.
   out.runs = 2 * static_cast<int>(std::min(r.document.problem.kernel_size, most_taps_tried)) + 6;
@@ -65,7 +65,7 @@ ExplainAsked keep_explained(Frame& f, const Report& r, ElementIndex at) {
   // the traced ones.
   if (r.device_kind == "emulator" && r.launches.size() == 1 && r.unwritten == 0 && blocks_of(r.launches[0]) >= 8)
     out.runs = std::min(out.runs, 5);
-  if (out.asked || f.bench.running()) return out;
+  if (out.asked || f.bench.runs().running()) return out;
   static Next next;
   double now = ImGui::GetTime();
   if (!(next.at == at) || next.serial != r.serial || next.since > now) next = {at, r.serial, now};

@@ -235,7 +235,7 @@ void kernel_row(Frame& f, const KernelEntry& k, size_t index, float names, const
     }
     if (!can_choose) words(reason_at, k.reason, t.warning);
   }
-  if (const OpenedFile* file = k.kind == "outside" ? f.bench.file_of(k.name) : nullptr) {
+  if (const OpenedFile* file = k.kind == "outside" ? f.bench.files().of(k.name) : nullptr) {
     ImGui::Indent(indent);
     if (file->compiling || (chosen && is_being_compiled(f)))
       dim_text(t, "compiling…");
@@ -294,7 +294,7 @@ void beside_it(Frame& f) {
   int key = 1;
   choice("oracle", "double precision, for every legal problem; not timed", "", key++);
   bool any = false;
-  for (const auto& k : f.bench.kernels())
+  for (const auto& k : f.bench.inventory().kernels())
     if (k.name == f.document.compare_with && k.kind != "reference") choice(k.name, "a kernel: " + k.idea, "", 10);
   if (r)
     for (const auto& ref : r->references) {
@@ -316,14 +316,14 @@ void beside_it(Frame& f) {
              key++);
     }
   if (any) return;
-  for (const auto& k : f.bench.kernels())
+  for (const auto& k : f.bench.inventory().kernels())
     if (k.kind == "reference") choice(k.name, k.idea, k.available ? "" : k.reason, key++);
 }
 
 }  // namespace
 
 void draw_kernels(Frame& f) {
-  const auto& all = f.bench.kernels();
+  const auto& all = f.bench.inventory().kernels();
   if (all.empty()) {
     empty_state(f.theme, "No kernels yet",
                 "The engine is starting; its list comes in a moment. The log says what goes wrong, if it does not.");

@@ -366,19 +366,19 @@ const Shown& shown_now(const Frame& f) {
   static std::shared_ptr<const Recording> held;  // so that no other one has its address
   static Shown made;
   const Report* r = f.report();
-  const PredictedTimes* predicted = f.bench.predicted_times(f.document);
+  const PredictedTimes* predicted = f.bench.planning().times(f.document);
   size_t kernels = 0;
-  for (const auto& k : f.bench.kernels())
+  for (const auto& k : f.bench.inventory().kernels())
     kernels = kernels * 31 + hash_of(k.name + k.idea + k.accuracy) + (k.available ? 1 : 0);
   Of now{f.document,
          f.bench.recorded().recording().get(),
          predicted ? predicted->serial : 0,
          r ? r->serial : 0,
-         static_cast<uint64_t>(reinterpret_cast<uintptr_t>(f.bench.profile())),
+         static_cast<uint64_t>(reinterpret_cast<uintptr_t>(f.bench.measuring().profile())),
          r,
          f.bench.live_shown(),
          kernels,
-         f.bench.ran().size()};
+         f.bench.runs().ran().size()};
   if (made_of == now) return made;
   Ladder fresh = ladder_of(f.bench, f.document);
   made_of = std::move(now), held = f.bench.recorded().recording();
@@ -389,11 +389,11 @@ const Shown& shown_now(const Frame& f) {
 }
 
 void nothing_yet(Frame& f) {
-  const PredictedTimes* predicted = f.bench.predicted_times(f.document);
+  const PredictedTimes* predicted = f.bench.planning().times(f.document);
   if (!predicted)
     empty_state(f.theme, "Asking for times",
-                f.bench.running() ? "The planner's model says what each rung would take, once the run is over."
-                                  : "The planner's model says in a moment what each rung would take.");
+                f.bench.runs().running() ? "The planner's model says what each rung would take, once the run is over."
+                                         : "The planner's model says in a moment what each rung would take.");
   else if (!predicted->trouble.empty())
     empty_state(f.theme, "No times", ("The planner's model cannot be asked: " + predicted->trouble).c_str());
   else
@@ -409,7 +409,7 @@ void draw_ladder(Frame& f) {
   static bool by_time = false;
   const Shown& shown = shown_now(f);
   const Ladder& l = shown.ladder;
-  if (!l.recorded || shown.stale) f.wish([d = f.document](Workbench& b) { b.want_predicted_times(d); });
+  if (!l.recorded || shown.stale) f.wish([d = f.document](Workbench& b) { b.planning().want_times(d); });
   if (!l.any()) return nothing_yet(f);
   if (shown.stale) {
     ImGui::PushStyleColor(ImGuiCol_Text, t.warning);

@@ -23,8 +23,8 @@ constexpr float faded_alpha = 0.4f;    // of curves of something else
 constexpr double gesture_pause = 0.7;  // seconds: wheel steps closer than this are one place for back and forward
 
 enum Curve { kernel, reference, error, curves };
-constexpr Workbench::Map maps[] = {Workbench::Map::lines_output, Workbench::Map::lines_reference,
-                                   Workbench::Map::lines_error};
+constexpr Pictures::Map maps[] = {Pictures::Map::lines_output, Pictures::Map::lines_reference,
+                                  Pictures::Map::lines_error};
 constexpr Quantity quantities[] = {Quantity::output, Quantity::reference, Quantity::error};
 
 struct State {
@@ -245,16 +245,16 @@ void draw_lines(Frame& f) {
   float em = ImGui::GetFontSize(), width = s.pixels > 0 ? s.pixels : ImGui::GetContentRegionAvail().x;
   int cells = std::clamp(static_cast<int>(width) / (s.channels > 2 ? 2 : 1), 64, most_cells);
   v.row0 = static_cast<double>(s.row), v.row1 = static_cast<double>(s.row + s.channels);
-  f.wish([d = f.document](Workbench& b) { b.want_beside(d); });
+  f.wish([d = f.document](Workbench& b) { b.beside().want(d); });
   const Beside* other = f.beside();
-  const bool waits = f.document.compare_with != oracle_name && !f.bench.beside(f.document, *r);
+  const bool waits = f.document.compare_with != oracle_name && !f.bench.beside().of(f.document, *r);
   for (int c = 0; c < curves; c++) {
     if (waits && c != kernel) continue;  // what was shown stays until the other has come
     const std::string& key = !other || c == kernel ? r->key : c == reference ? other->output : other->difference;
     const Quantity quantity = other && c == reference ? Quantity::output : quantities[c];
     TileWish wish = tile_wish(key, quantity, v, e, cells, most_channels, Paint{});
-    f.wish([map = maps[c], wish](Workbench& b) { b.want_tile(map, wish); });
-    const MapTile* tile = f.bench.tile(maps[c]);
+    f.wish([map = maps[c], wish](Workbench& b) { b.pictures().want_tile(map, wish); });
+    const MapTile* tile = f.bench.pictures().tile(maps[c]);
     if (tile && !s.series[c].of(*tile)) take(s.series[c], *tile);
   }
 
@@ -346,8 +346,8 @@ void draw_lines(Frame& f) {
   bool dragged = io.MouseDragMaxDistanceSqr[1] >= io.MouseDragThreshold * io.MouseDragThreshold;
   if (!(ImGui::IsMouseReleased(ImGuiMouseButton_Right) && dragged))
     copy_menu(f, "lines menu", [&] {
-      const MapTile* k = f.bench.tile(maps[kernel]);
-      return k ? lines_csv(*k, f.bench.tile(maps[reference]), f.bench.tile(maps[error]),
+      const MapTile* k = f.bench.pictures().tile(maps[kernel]);
+      return k ? lines_csv(*k, f.bench.pictures().tile(maps[reference]), f.bench.pictures().tile(maps[error]),
                            r->document.problem.out_channels)
                : "";
     });

@@ -76,9 +76,9 @@ const char* word_of(LogLine::Kind k) {
 // The place in the shown kernel's text that a line names: in its file, or in a header that it includes.
 SourcePlace place_named(const Frame& f, const std::string& text) {
   const std::string own = file_of_kernel(f.document.kernel);
-  if (f.bench.file_of(own))
+  if (f.bench.files().of(own))
     if (const int line = line_named(text, own)) return {own, line};
-  if (const std::vector<SourceText>* files = f.bench.source(f.document.kernel))
+  if (const std::vector<SourceText>* files = f.bench.sources().of(f.document.kernel))
     for (const auto& each : *files)
       if (const int line = line_named(text, each.file)) return {each.file, line};
   return {};
@@ -89,7 +89,7 @@ SourcePlace place_named(const Frame& f, const std::string& text) {
 void draw_log(Frame& f) {
   static LogState s;
   const Theme& t = f.theme;
-  const auto& log = f.bench.log();
+  const auto& log = f.bench.link().log();
   if (log.empty()) {
     empty_state(t, "Nothing was said yet", "What the engine writes, and what goes wrong, stands here.");
     return;

@@ -186,10 +186,10 @@ void MachineCodePane::rows(Frame& f, const CodeFunction& c, const std::string& f
 
 void MachineCodePane::ask(Frame& f) {
   // What was known of a file is forgotten when it comes anew.
-  const bool forgotten = !f.bench.machine_code() && !f.bench.machine_code_waiting();
-  if (!asked_ || needs_run(*asked_, f.document) || asked_of_ != f.bench.engine().starts || forgotten) {
-    asked_ = f.document, asked_of_ = f.bench.engine().starts;
-    f.wish([d = f.document](Workbench& b) { b.want_machine_code(d); });
+  const bool forgotten = !f.bench.sources().machine_code() && !f.bench.sources().machine_code_waiting();
+  if (!asked_ || needs_run(*asked_, f.document) || asked_of_ != f.bench.link().status().starts || forgotten) {
+    asked_ = f.document, asked_of_ = f.bench.link().status().starts;
+    f.wish([d = f.document](Workbench& b) { b.sources().want_machine_code(d); });
   }
 }
 
@@ -210,13 +210,13 @@ void MachineCodePane::draw(Frame& f, const std::string& file, const Profile* pro
                            CodeLink& link) {
   link.code_hovered = link.code_chosen = -1;
   const Theme& t = f.theme;
-  const OpenedFile* own = f.bench.file_of(f.document.kernel);
+  const OpenedFile* own = f.bench.files().of(f.document.kernel);
   if (own && !own->ever)
     return (void)empty_state(t, "No instructions",
                              own->compiling ? "the file is being compiled" : "the file has not compiled yet");
   ask(f);
-  const MachineCode* m = f.bench.machine_code();
-  if (!m || f.bench.machine_code_waiting()) {
+  const MachineCode* m = f.bench.sources().machine_code();
+  if (!m || f.bench.sources().machine_code_waiting()) {
     empty_state(t, "Reading the device code", f.document.kernel.c_str());
     f.again_in(0.25);
     return;

@@ -23,7 +23,7 @@ std::string words_of_bounds(const Cell& c, bool zeros, std::optional<double> poi
 
 // Of a cell that covers several elements, whose colour is that of one of them: how far all of them are apart.
 static std::string words_of_cell(const Frame& f, ElementIndex at, std::optional<double> pointed) {
-  const MapTile* tile = f.bench.tile(Workbench::Map::difference);
+  const MapTile* tile = f.bench.pictures().tile(Pictures::Map::difference);
   if (!tile || tile->quantity != Quantity::ratio || tile->key != f.shown_key()) return "";
   const double rows = (tile->row1 - tile->row0) / tile->height, columns = (tile->column1 - tile->column0) / tile->width;
   const auto y = static_cast<int64_t>((static_cast<double>(at.row) + 0.5 - tile->row0) / rows),
@@ -49,7 +49,7 @@ void element_tooltip(Frame& f, ElementIndex at) {
   ImGui::PushFont(f.theme.code_font, 0);
   ImGui::Text("n %lld   co %lld   j %lld", static_cast<long long>(at.row / p.out_channels),
               static_cast<long long>(at.row % p.out_channels), static_cast<long long>(at.column));
-  const NumberBlock* h = f.bench.hover();
+  const NumberBlock* h = f.bench.pictures().hover();
   const double* v = h && h->key == f.shown_key() ? h->at(at.row, at.column) : nullptr;
   if (v) {
     const Beside* other = f.beside();

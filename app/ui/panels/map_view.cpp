@@ -37,7 +37,7 @@ struct Mapping {
   float cell_h() const { return size.y / static_cast<float>(v.row1 - v.row0); }
 };
 
-void draw_tile(Frame& f, const MapTile& tile, Workbench::Map slot, const Mapping& m, bool faded) {
+void draw_tile(Frame& f, const MapTile& tile, Pictures::Map slot, const Mapping& m, bool faded) {
   ImDrawList* draw = ImGui::GetWindowDrawList();
   auto& io = ImGui::GetPlatformIO();
   if (io.DrawCallback_SetSamplerNearest) draw->AddCallback(io.DrawCallback_SetSamplerNearest, nullptr);
@@ -59,8 +59,8 @@ void draw_failing(Frame& f, const MapTile& tile, const Mapping& m) {
     std::vector<uint32_t> cells;
     bool many = false;
   };
-  static std::array<Found, static_cast<size_t>(Workbench::Map::count)> cache;
-  Found& found = cache[static_cast<size_t>(Workbench::Map::difference)];
+  static std::array<Found, static_cast<size_t>(Pictures::Map::count)> cache;
+  Found& found = cache[static_cast<size_t>(Pictures::Map::difference)];
   if (found.serial != tile.serial) {
     found = {tile.serial, {}, false};
     for (size_t i = 0; i < tile.cells.size(); i++) {
@@ -145,8 +145,8 @@ void draw_grid_and_numbers(Frame& f, Quantity quantity, const MapTile& tile, con
       draw->AddLine({m.at.x, m.y(static_cast<double>(r))}, {m.at.x + m.size.x, m.y(static_cast<double>(r))}, line);
   if (w < em * 2.9f || h < em * 1.1f) return;
   const std::string key = f.shown_key();
-  f.wish([=](Workbench& b) { b.want_numbers(key, r0, r1, c0, c1); });
-  const NumberBlock* numbers = f.bench.numbers();
+  f.wish([=](Workbench& b) { b.pictures().want_numbers(key, r0, r1, c0, c1); });
+  const NumberBlock* numbers = f.bench.pictures().numbers();
   if (!numbers || !are_of(numbers->key, tile.key)) return;
   ImGui::PushFont(f.theme.code_font, ImGui::GetStyle().FontSizeBase * 0.85f);
   float font_h = ImGui::GetFontSize();
@@ -221,7 +221,7 @@ void interact(Frame& f, const Mapping& m, Extent e) {
     f.show("Explain");
   }
   if (!ImGui::IsMouseDragging(ImGuiMouseButton_Left)) {
-    f.wish([under, key = f.shown_key()](Workbench& b) { b.want_hover(key, under); });
+    f.wish([under, key = f.shown_key()](Workbench& b) { b.pictures().want_hover(key, under); });
     element_tooltip(f, under);
   }
 }
@@ -266,7 +266,7 @@ View readable(const View& v, Extent e, ElementIndex at, CellRoom room) {
 static ImU32 muted_colour(const Frame& f) {
   static uint64_t serial = 0;
   static ImU32 colour = 0;
-  const MapTile* tile = f.bench.tile(Workbench::Map::difference);
+  const MapTile* tile = f.bench.pictures().tile(Pictures::Map::difference);
   if (!tile || tile->paint.map != ColourMap::excess) return 0;
   if (serial != tile->serial) {
     const auto at = first_muted(tile->cells, tile->width);
@@ -300,9 +300,9 @@ static void draw_title(Frame& f, const MapStyle& s, float width) {
   const Report* r = f.picture();
   const char* axes = r && r->document.problem.batch == 1 ? "co ↓  j →" : "n, co ↓  j →";
   const float room = width - ImGui::CalcTextSize(s.title).x - line, need = ImGui::CalcTextSize(axes).x;
-  if (s.slot == Workbench::Map::kernel && need < room)
+  if (s.slot == Pictures::Map::kernel && need < room)
     draw->AddText({head.x + width - need, head.y}, packed(f.theme.dim), axes);
-  if (const ImU32 muted = s.slot == Workbench::Map::difference ? muted_colour(f) : 0) {
+  if (const ImU32 muted = s.slot == Pictures::Map::difference ? muted_colour(f) : 0) {
     const char* words = "in part";
     const float wide = line + ImGui::CalcTextSize(words).x;
     if (wide < room) {
@@ -343,9 +343,9 @@ void draw_map(Frame& f, const MapStyle& s, ImVec2 size) {
   draw->AddRectFilled(m.at, {m.at.x + area.x, m.at.y + area.y}, packed(f.theme.background));
   if (!s.key.empty() && s.trouble.empty()) {
     auto wish = tile_wish(s.key, s.quantity, m.v, e, static_cast<int>(area.x), static_cast<int>(area.y), s.paint);
-    f.wish([slot = s.slot, wish](Workbench& b) { b.want_tile(slot, wish); });
+    f.wish([slot = s.slot, wish](Workbench& b) { b.pictures().want_tile(slot, wish); });
   }
-  const MapTile* tile = f.bench.tile(s.slot);
+  const MapTile* tile = f.bench.pictures().tile(s.slot);
   if (!s.trouble.empty()) {
     ImGui::PushStyleColor(ImGuiCol_Text, f.theme.warning);
     ImGui::RenderTextWrapped({m.at.x + em * 0.6f, m.at.y + em * 0.5f}, s.trouble.c_str(), nullptr,
@@ -357,7 +357,7 @@ void draw_map(Frame& f, const MapStyle& s, ImVec2 size) {
     draw_tile(f, *tile, s.slot, m, other);
     if (f.view.show_classes) draw_classes(f, *r, m);
     if (!other) draw_grid_and_numbers(f, s.number, *tile, m);
-    if (!other && s.slot == Workbench::Map::difference) draw_failing(f, *tile, m);
+    if (!other && s.slot == Pictures::Map::difference) draw_failing(f, *tile, m);
     if (!other && out_of_date(f)) draw_veil(f, m);
   }
   if (f.view.selected) {
@@ -423,19 +423,19 @@ void draw_minimap(Frame& f, float height) {
   Paint paint{ColourMap::excess, 0, 1, f.theme.light};
   auto wish =
       tile_wish(f.shown_key(), Quantity::ratio, m.v, e, static_cast<int>(size.x), static_cast<int>(size.y), paint);
-  f.wish([wish](Workbench& b) { b.want_tile(Workbench::Map::minimap, wish); });
+  f.wish([wish](Workbench& b) { b.pictures().want_tile(Pictures::Map::minimap, wish); });
   ImDrawList* draw = ImGui::GetWindowDrawList();
   draw->AddRectFilled(m.at, {m.at.x + size.x, m.at.y + size.y}, packed(f.theme.background));
   const bool faded = out_of_date(f);
-  if (const MapTile* tile = f.bench.tile(Workbench::Map::minimap))
-    draw_tile(f, *tile, Workbench::Map::minimap, m, faded);
+  if (const MapTile* tile = f.bench.pictures().tile(Pictures::Map::minimap))
+    draw_tile(f, *tile, Pictures::Map::minimap, m, faded);
   View v = fitted(f.view, e);
   ImVec2 a{m.x(v.column0), m.y(v.row0)}, b{m.x(v.column1), m.y(v.row1)};
   if (b.x - a.x < 4) a.x -= 2, b.x += 2;
   if (b.y - a.y < 4) a.y -= 2, b.y += 2;
   draw->AddRect(m.at, {m.at.x + size.x, m.at.y + size.y}, packed(f.theme.border));
   draw->AddRect(a, b, packed(f.theme.text), 0, 1.5f);
-  if (const MapTile* tile = f.bench.tile(Workbench::Map::minimap))
+  if (const MapTile* tile = f.bench.pictures().tile(Pictures::Map::minimap))
     mark_failing_columns(f, *tile, m, faded ? faded_alpha : 1);
   if (ImGui::IsItemActive()) {
     ImVec2 mouse = ImGui::GetIO().MousePos;

@@ -5,7 +5,7 @@
 namespace convscope::ui {
 
 struct MapStyle {
-  Workbench::Map slot;
+  Pictures::Map slot;
   std::string key;    // of the result that is shown; "": what was shown stays, faded
   Quantity quantity;  // of that result
   Quantity number;    // which of an element's numbers stands in its cell

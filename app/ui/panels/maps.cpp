@@ -59,7 +59,7 @@ void choose_beside(Frame& f) {
   auto group = [&](const char* title, auto is) {
     bool begun = false;
     int number = 0;
-    for (const auto& k : f.bench.kernels()) {
+    for (const auto& k : f.bench.inventory().kernels()) {
       number++;
       if (!is(k)) continue;
       if (!std::exchange(begun, true)) ImGui::SeparatorText(title);
@@ -154,8 +154,8 @@ void draw_maps(Frame& f) {
         mini = std::clamp(room.y * 0.1f, em * 1.2f, em * 2.2f);
   room.y -= mini + ImGui::GetStyle().ItemSpacing.y;
   // What stands in the oracle's place is asked for; until it has come, what was shown stays.
-  f.wish([d = f.document](Workbench& b) { b.want_beside(d); });
-  const Beside *asked = f.bench.beside(f.document, *r), *other = f.beside();
+  f.wish([d = f.document](Workbench& b) { b.beside().want(d); });
+  const Beside *asked = f.bench.beside().of(f.document, *r), *other = f.beside();
   const bool oracle = f.document.compare_with == oracle_name, waits = !oracle && !asked;
   const std::string with = file_name(f.document.compare_with);
   const auto& ranges = other ? other->ranges : r->ranges;
@@ -173,10 +173,10 @@ void draw_maps(Frame& f) {
                     apart = fmt::format("|{} − {}| / bounds", file_name(r->kernel), with),
                     signed_apart = fmt::format("{} − {}", file_name(r->kernel), with);
   MapStyle styles[] = {
-      {Workbench::Map::kernel, r->key, Quantity::output, Quantity::output, kernel_title.c_str(),
+      {Pictures::Map::kernel, r->key, Quantity::output, Quantity::output, kernel_title.c_str(),
        "output of the kernel, same scale as what stands beside it", value_paint, f.theme.kernel, "", nullptr,
        r->ranges[static_cast<size_t>(Quantity::output)]},
-      {Workbench::Map::reference,
+      {Pictures::Map::reference,
        waits   ? ""
        : other ? other->output
                : r->key,
@@ -185,7 +185,7 @@ void draw_maps(Frame& f) {
        asked ? asked->trouble : "", choose_beside,
        other ? other->ranges[static_cast<size_t>(Quantity::output)]
              : r->ranges[static_cast<size_t>(Quantity::reference)]},
-      {Workbench::Map::difference, waits ? "" : f.shown_key(), ratio ? Quantity::ratio : Quantity::error,
+      {Pictures::Map::difference, waits ? "" : f.shown_key(), ratio ? Quantity::ratio : Quantity::error,
        ratio ? Quantity::ratio : Quantity::error,
        other   ? (ratio ? apart.c_str() : signed_apart.c_str())
        : ratio ? "|error| / bound"

@@ -48,10 +48,10 @@ void take_architecture(OccupancyState& s, const Frame& f, const Report& r) {
     std::string architecture, gpu;
     int64_t multiprocessors = 0;
   } found;
-  auto devices = f.bench.info().find("devices");
+  auto devices = f.bench.inventory().info().find("devices");
   if (r.device_kind == "cuda") {
     found = {r.architecture, r.device_name + (r.recorded.empty() ? "" : ", recorded"), r.multiprocessors};
-  } else if (devices != f.bench.info().end() && devices->is_array()) {
+  } else if (devices != f.bench.inventory().info().end() && devices->is_array()) {
     for (const auto& d : *devices)
       if (found.gpu.empty() && d.value("kind", "") == "cuda")
         found = {d.value("architecture", ""), d.value("name", "") + ", here", d.value("multiprocessors", 0)};

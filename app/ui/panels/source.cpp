@@ -77,7 +77,7 @@ struct TraceHere {
 };
 TraceHere trace_here(Frame& f) {
   const Report* r = f.picture();
-  if (!r || !f.view.selected || r->kernel != f.document.kernel || f.bench.is_of_before(*r)) return {};
+  if (!r || !f.view.selected || r->kernel != f.document.kernel || f.bench.files().is_of_before(*r)) return {};
   ElementIndex at = *f.view.selected;
   if (at.row >= r->rows() || at.column >= r->columns()) return {};
   const ExplainAsked asked = keep_explained(f, *r, at);
@@ -96,7 +96,7 @@ const SourceText* find_file(const std::vector<SourceText>& files, const std::str
 // The profile whose lines are shown: of this document, else the newest, if it is of this kernel.
 const Profile* profile_here(const Frame& f) {
   if (const Profile* p = f.bench.profile_of(f.document)) return p;
-  const Profile* newest = f.bench.profile();
+  const Profile* newest = f.bench.measuring().profile();
   return newest && newest->kernel == f.document.kernel ? newest : nullptr;
 }
 
@@ -137,7 +137,7 @@ void heat_choice(Frame& f, State& s) {
     }
     return;
   }
-  if (f.bench.profiling()) {
+  if (f.bench.measuring().waits()) {
     beside_if_fits(em * 5);
     ImGui::TextColored(t.accent, "counting…");
     return;
@@ -278,7 +278,7 @@ void decorate(State& s) {
 void keep_typing(Frame& f, State& s, bool marks_are_new) {
   SourceEdit& edit = source_edit();
   const std::string path = file_of_kernel(f.document.kernel);
-  const OpenedFile* own = f.bench.file_of(f.document.kernel);
+  const OpenedFile* own = f.bench.files().of(f.document.kernel);
   const bool here = own && file_name(s.file) == file_name(path), never = here && !own->ever && !own->trouble.empty();
   if (!edit.wanted.empty() && here && edit.wanted == path) {
     if (const std::string why = edit.begin(s.editor, path, *own); !why.empty()) f.toast(why);
@@ -286,7 +286,7 @@ void keep_typing(Frame& f, State& s, bool marks_are_new) {
     decorate(s);
   }
   // It came, and another kernel was chosen meanwhile.
-  if (const OpenedFile* w = f.bench.file_of(edit.wanted); w && !w->compiling && edit.wanted != path)
+  if (const OpenedFile* w = f.bench.files().of(edit.wanted); w && !w->compiling && edit.wanted != path)
     edit.wanted.clear();
   if (!edit.is_on() && !never) return;
   if (edit.is_on() && !edit.follow(*own)) {
@@ -330,7 +330,7 @@ bool next_error_asked = false;
 
 // The next line that does not compile behind the caret's, or the first of them.
 void go_to_next_error(const Frame& f, State& s) {
-  const OpenedFile* own = f.bench.file_of(f.document.kernel);
+  const OpenedFile* own = f.bench.files().of(f.document.kernel);
   if (!own) return;
   const int here = static_cast<int>(s.editor.GetMainCursorPosition().line) + 1;
   const ErrorLine *first = nullptr, *next = nullptr;
@@ -384,7 +384,7 @@ void text_and_instructions(Frame& f, State& s, const Profile* profile, bool typi
   const size_t caret = s.editor.GetMainCursorPosition().line;
   s.caret_seen =
       (typing || s.find.is_open()) && caret >= s.editor.GetFirstVisibleRow() && caret <= s.editor.GetLastVisibleRow();
-  const OpenedFile* file = f.bench.file_of(f.document.kernel);
+  const OpenedFile* file = f.bench.files().of(f.document.kernel);
   if (!code && profile && profile->samples.samples > 0 && (!file || file->ever)) s.pane.ask(f);
   if (code) {
     link_source(s);
@@ -398,7 +398,7 @@ void text_and_instructions(Frame& f, State& s, const Profile* profile, bool typi
     }
   }
   if (typing && edit_state(f))
-    if (const OpenedFile* own = f.bench.file_of(f.document.kernel))
+    if (const OpenedFile* own = f.bench.files().of(f.document.kernel))
       s.go_to = {s.file, own->errors.front().line, own->errors.front().column};
   source_edit().finish(f);
 }
@@ -420,11 +420,11 @@ void draw_source(Frame& f) {
   const Theme& t = f.theme;
   const std::string& kernel = f.document.kernel;
   if (not_trusted(f)) return;
-  const std::vector<SourceText>* files = f.bench.source(kernel);
-  if (!files) f.wish([kernel](Workbench& b) { b.want_source(kernel); });
+  const std::vector<SourceText>* files = f.bench.sources().of(kernel);
+  if (!files) f.wish([kernel](Workbench& b) { b.sources().want(kernel); });
   // What is typed stays there, with the keyboard, while the engine's copy of it comes.
   std::vector<SourceText> typed;
-  if (const OpenedFile* own = f.bench.file_of(kernel); own && (!files || files->front().file.empty()))
+  if (const OpenedFile* own = f.bench.files().of(kernel); own && (!files || files->front().file.empty()))
     typed = {{file_of_kernel(kernel), own->text}}, files = &typed;
   if (!files) {
     empty_state(t, kernel.empty() ? "No kernel is chosen" : "Reading the source",
@@ -452,7 +452,7 @@ void draw_source(Frame& f) {
   if (source_edit().is_on() && !typing) source_edit().end(), s.shown.clear();
   const bool fresh = !typing && (s.shown != kernel + " " + s.file || s.print != print);
   std::string idea;
-  for (const auto& k : f.bench.kernels())
+  for (const auto& k : f.bench.inventory().kernels())
     if (k.name == kernel) idea = k.idea;
   const bool restyled = !s.styled || s.light != t.light;
   if (restyled) {
@@ -475,7 +475,7 @@ void draw_source(Frame& f) {
   // What its verdict names stands beside what the element's trace knows.
   const Report* verdict = f.report();
   const bool tells = verdict && verdict->final && verdict->status != "right" && verdict->kernel == kernel &&
-                     verdict->recorded.empty() && !f.bench.is_of_before(*verdict);
+                     verdict->recorded.empty() && !f.bench.files().is_of_before(*verdict);
   const std::string told = tells ? verdict->sentence : "";
   const bool led_here = s.go_to.line > 0;
   const bool marks_are_new = newly_traced || differs != s.differs || told != s.told || fresh || restyled || led_here;
@@ -509,7 +509,7 @@ void draw_source(Frame& f) {
     s.files = profile ? heat_of_files(*profile, s.measured(), names) : HeatOfFiles{};
     decorate(s);
   }
-  if (const MachineCode* code = f.bench.machine_code();
+  if (const MachineCode* code = f.bench.sources().machine_code();
       fresh || code != s.sampled_against || serial != s.sampled_serial)
     s.sampled_against = code, s.sampled_serial = serial,
     s.sampled = profile ? sampled_code(*profile, code) : SampledCode{};

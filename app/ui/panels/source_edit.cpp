@@ -171,7 +171,7 @@ std::optional<WriteFile> SourceEdit::taken() {
 }
 
 double SourceEdit::pause(const Frame& f) const {
-  const OpenedFile* own = f.bench.file_of(path_);
+  const OpenedFile* own = f.bench.files().of(path_);
   return keys_follow_ && own && own->waited > takes_a_while ? long_pause_seconds : pause_seconds;
 }
 
@@ -200,7 +200,7 @@ bool SourceEdit::not_written(const WriteFile& w, const std::string& why) {
 void edit_choice(Frame& f, const std::string& shown_file) {
   const Theme& t = f.theme;
   SourceEdit& edit = source_edit();
-  const OpenedFile* own = f.bench.file_of(f.document.kernel);
+  const OpenedFile* own = f.bench.files().of(f.document.kernel);
   const std::string path = file_of_kernel(f.document.kernel), why = not_typed_in(own, path, shown_file);
   if (!why.empty() && !edit.is_on()) {
     if (button_beside("Edit a copy…")) f.act("edit-copy");
@@ -232,7 +232,7 @@ void keys_of_reader(Frame& f, const std::string& shown_file, const char* id) {
   const std::string path = file_of_kernel(f.document.kernel);
   const ImGuiWindow* focused = ImGui::GetCurrentContext()->NavWindow;
   const bool here = !edit.is_on() && focused && focused->ChildId == ImGui::GetCurrentWindow()->GetID(id) &&
-                    not_typed_in(f.bench.file_of(f.document.kernel), path, shown_file).empty();
+                    not_typed_in(f.bench.files().of(f.document.kernel), path, shown_file).empty();
   edit.read(here);
   if (!here) return;
   if (ImGui::IsKeyChordPressed(ImGuiKey_Enter) || ImGui::IsKeyChordPressed(ImGuiKey_KeypadEnter)) {
@@ -247,7 +247,7 @@ void keys_of_reader(Frame& f, const std::string& shown_file, const char* id) {
 }
 
 bool is_being_compiled(const Frame& f) {
-  const OpenedFile* file = f.bench.file_of(f.document.kernel);
+  const OpenedFile* file = f.bench.files().of(f.document.kernel);
   if (!file || file->gone) return false;
   const SourceEdit& edit = source_edit();
   return file->compiling ||
@@ -257,7 +257,7 @@ bool is_being_compiled(const Frame& f) {
 bool edit_state(Frame& f) {
   const Theme& t = f.theme;
   const SourceEdit& edit = source_edit();
-  const OpenedFile* own = f.bench.file_of(f.document.kernel);
+  const OpenedFile* own = f.bench.files().of(f.document.kernel);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   std::string words = "compiled";
   ImVec4 colour = t.dim;
@@ -294,7 +294,7 @@ bool edit_state(Frame& f) {
 
 bool not_trusted(Frame& f) {
   const std::string path = file_of_kernel(f.document.kernel), name = file_name(path);
-  if (!names_file(path) || f.bench.file_of(path)) return false;
+  if (!names_file(path) || f.bench.files().of(path)) return false;
   if (access(path.c_str(), R_OK) != 0) {
     empty_state(f.theme, (name + " is not there").c_str(), (path + ": File, Open takes one from elsewhere.").c_str());
   } else if (empty_state(f.theme, (name + " has not been trusted yet").c_str(),

@@ -11,7 +11,7 @@
 namespace convscope::ui {
 
 void does_not_compile(Frame& f) {
-  const OpenedFile* file = f.bench.file_of(f.document.kernel);
+  const OpenedFile* file = f.bench.files().of(f.document.kernel);
   if (!file || file->trouble.empty()) return;
   if (is_being_compiled(f)) return dim_text(f.theme, "compiling…");
   if (!file->ever && !file->gone)

@@ -335,12 +335,12 @@ void joint_plot(Frame& f, const Statistics& s, const Spread& d, ImVec2 size) {
 void draw_statistics(Frame& f) {
   const Theme& t = f.theme;
   const Report* r = f.picture();
-  const Statistics* s = f.bench.statistics();
+  const Statistics* s = f.bench.pictures().statistics();
   if (!r) {
     no_output_state(f, "to see how its errors are spread");
     return;
   }
-  if (r->final && (!s || s->key != r->key)) f.wish([](Workbench& b) { b.want_statistics(); });
+  if (r->final && (!s || s->key != r->key)) f.wish([](Workbench& b) { b.pictures().want_statistics(); });
   if (!s) {
     empty_state(t, "Counting errors",
                 "Every element of the result is counted once; then any tolerance can be read off at once.");

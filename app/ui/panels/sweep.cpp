@@ -91,7 +91,7 @@ void choose_kernels(Frame& f) {
   };
   if (ImGui::BeginChild("list", {t.em * 34, t.em * 20})) {
     row(auto_kernel, "the planner's choice at each value");
-    for (const auto& k : f.bench.kernels())
+    for (const auto& k : f.bench.inventory().kernels())
       if (k.name != f.document.kernel && k.name != "oracle" && k.kind != "test") row(k.name, k.idea);
   }
   ImGui::EndChild();
@@ -116,10 +116,10 @@ std::string not_judged_words(const Sweep& s) {
 
 void controls(Frame& f, const Sweeping& full, const SweepSpec* wish, const std::string& rule) {
   const Theme& t = f.theme;
-  if (wish && f.bench.can_go_on_with_sweep(*wish)) {
+  if (wish && f.bench.sweeps().can_go_on(*wish)) {
     if (button_beside("Go on")) f.act("sweep");
     tooltip(t, "From where it was stopped; what has come stays (F10)");
-    if (button_beside("Anew")) f.wish([spec = *wish](Workbench& b) { b.sweep(spec); });
+    if (button_beside("Anew")) f.wish([spec = *wish](Workbench& b) { b.sweeps().begin(spec); });
     tooltip(t, "All of it once more");
     return;
   }
@@ -145,13 +145,13 @@ void draw_sweep(Frame& f) {
   std::optional<SweepSpec> wish;
   std::string rule;
   try {
-    wish = sweep_of(f.document, axis_from(f.settings.sweep_over), f.bench.known_of(f.settings.sweep_with));
+    wish = sweep_of(f.document, axis_from(f.settings.sweep_over), f.bench.inventory().known_of(f.settings.sweep_with));
     Sweep{*wish};
   } catch (const InputError& e) {
     rule = e.what();
     wish.reset();
   }
-  const Sweeping& full = f.bench.sweeping();
+  const Sweeping& full = f.bench.sweeps().now();
   choose_axis(f, rule);
   choose_kernels(f);
   controls(f, full, wish ? &*wish : nullptr, rule);
@@ -162,8 +162,8 @@ void draw_sweep(Frame& f) {
     return;
   }
   const bool whole = full.sweep && same_sweep(full.asked, *wish);
-  if (!whole) f.wish([spec = *wish](Workbench& b) { b.want_sweep_preview(spec); });
-  const Sweeping& preview = f.bench.sweep_preview();
+  if (!whole) f.wish([spec = *wish](Workbench& b) { b.sweeps().want_preview(spec); });
+  const Sweeping& preview = f.bench.sweeps().preview();
   const Sweeping& shown = whole ? full : preview;
   if (!shown.sweep) {
     empty_state(t, "Asking for times", "The planner's model says what each rung would take.");

@@ -238,13 +238,13 @@ void head(Frame& f, TimelineState& s, const Profile& p) {
 void draw_timeline(Frame& f) {
   static TimelineState s;
   const Theme& t = f.theme;
-  const Profile *now = f.bench.profile_of(f.document), *p = now ? now : f.bench.profile();
-  if (f.bench.profiling()) {
+  const Profile *now = f.bench.profile_of(f.document), *p = now ? now : f.bench.measuring().profile();
+  if (f.bench.measuring().waits()) {
     ImGui::TextColored(t.accent, "counting…");
     f.again_in(0.25);
   }
   if (!p) {
-    if (!f.bench.profiling() &&
+    if (!f.bench.measuring().waits() &&
         empty_state(t, "No timeline yet",
                     "Profile a kernel with all counters: its launches, and on a GPU what the chip did while they ran.",
                     "All counters"))
@@ -270,7 +270,7 @@ void draw_timeline(Frame& f) {
     heading(t, "What the chip did meanwhile");
     wrapped(p->timeline.reason.empty() ? "no lanes were sampled" : p->timeline.reason);
     dim_text(t, "Here would be memory, multiprocessors, warps, instructions and L2 traffic over time.");
-    if (p->device_kind == "cuda" && !p->full && !f.bench.profiling() && ImGui::Button("All counters"))
+    if (p->device_kind == "cuda" && !p->full && !f.bench.measuring().waits() && ImGui::Button("All counters"))
       f.act("profile-full");
   }
 }

@@ -403,9 +403,9 @@ void draw_timing(Frame& f) {
   const Report* r = f.report();
   if (!r) {
     if (empty_state(f.theme, "No times yet",
-                    f.bench.running() ? "Times come when the result is judged."
-                                      : "Run a kernel: it is timed after it is judged.",
-                    f.bench.running() ? nullptr : "Run"))
+                    f.bench.runs().running() ? "Times come when the result is judged."
+                                             : "Run a kernel: it is timed after it is judged.",
+                    f.bench.runs().running() ? nullptr : "Run"))
       f.act("run");
     return;
   }

@@ -62,15 +62,15 @@ std::vector<std::string_view> parts_of(std::string_view text) {
 // The terms of its index that are wrong, by a map of its products: what it takes above what belongs there.
 void why_it_is_wrong(Frame& f, const Report& r) {
   const Theme& t = f.theme;
-  const Cause* c = f.bench.cause_of(r);
-  const auto& kernels = f.bench.kernels();
-  if (!c && !r.recorded.empty() && !f.bench.running() && !f.bench.asks_for_cause_of(r) &&
+  const Cause* c = f.bench.causes().of(r);
+  const auto& kernels = f.bench.inventory().kernels();
+  if (!c && !r.recorded.empty() && !f.bench.runs().running() && !f.bench.causes().asks_for(r) &&
       (r.status == "wrong" || std::any_of(kernels.begin(), kernels.end(), [&](const KernelEntry& k) {
          return k.name == r.kernel && k.kind == "specimen";
        })))
-    f.wish([r](Workbench& b) { b.want_cause_once(r); });
+    f.wish([r](Workbench& b) { b.causes().want_once(r); });
   if (!c) {
-    if (f.bench.asks_for_cause_of(r)) dim_text(t, "looking which term of its index is wrong…");
+    if (f.bench.causes().asks_for(r)) dim_text(t, "looking which term of its index is wrong…");
     return;
   }
   if (c->sentence.empty()) {
@@ -144,7 +144,7 @@ void lines_it_names(Frame& f, std::string_view sentence) {
 // Of the file as it is now: what is said below is of the text before, where there is a report of it. True when there is
 // something to say.
 bool file_is_not_this(Frame& f, const Report* r) {
-  const OpenedFile* file = f.bench.file_of(f.document.kernel);
+  const OpenedFile* file = f.bench.files().of(f.document.kernel);
   if (!file || file->trouble.empty() || (r && !r->recorded.empty())) return false;
   const Theme& t = f.theme;
   const bool compiling = is_being_compiled(f);
@@ -180,14 +180,14 @@ void head(Frame& f, const Report& r, bool of_before) {
   ImGui::PushFont(t.bold_font, ImGui::GetStyle().FontSizeBase * (of_before ? 1.2f : 1.7f));
   status_mark(t, r.final && !stale ? r.status : "");
   ImGui::SameLine(0, ImGui::GetFontSize() * 0.3f);
-  const bool unfinished = !r.final && !f.bench.running();
+  const bool unfinished = !r.final && !f.bench.runs().running();
   ImGui::TextColored(stale ? t.dim : colour_of(t, r.status), "%s",
                      unfinished ? "No verdict" : word_of(r.final ? r.status : ""));
   ImGui::PopFont();
   explain_item(t, {"The verdict on the kernel for this problem: right when every layer below passes.", "",
                    "judged against the double-precision oracle"});
   if (!r.final) {
-    const auto& e = f.bench.engine();
+    const auto& e = f.bench.link().status();
     wrapped(unfinished ? "the run was not finished" : e.phase.empty() ? "the layers come one by one" : e.phase);
     if (r.failing)
       wrapped(*r.failing ? fmt::format("{} of {} elements fail in the first comparison", grouped(*r.failing),
@@ -225,7 +225,7 @@ void head(Frame& f, const Report& r, bool of_before) {
 void other_problems(Frame& f, const Report& r) {
   const Theme& t = f.theme;
   if (!r.recorded.empty()) return;
-  const Checking& c = f.bench.checking();
+  const Checking& c = f.bench.checks().now();
   heading(t, "On other problems");
   if (!c.is_about(f.document)) {
     if (ImGui::Button("Check 100 others")) f.act("check");
@@ -235,7 +235,7 @@ void other_problems(Frame& f, const Report& r) {
     return;
   }
   const Fuzz& fuzz = *c.fuzz;
-  const bool before = f.bench.is_of_before(c.document.kernel, c.text);
+  const bool before = f.bench.files().is_of_before(c.document.kernel, c.text);
   if (before)
     dim_text(t, "stale: this is of the file as it was before");
   else if (!(c.document.problem == f.document.problem))
@@ -384,7 +384,7 @@ void gates(Frame& f, const Report& r) {
   if (!own_shown) {
     for (const auto& g : r.gates)
       if (g.atol == d.atol && g.rtol == d.rtol) own = g.failing_fraction;
-    const Statistics* s = f.bench.statistics();
+    const Statistics* s = f.bench.pictures().statistics();
     if (!own && d.atol == d.rtol && s && s->key == r.key && s->elements)
       own = s->failing_at(d.atol) / static_cast<double>(s->elements);
     std::string label = d.atol == d.rtol ? fmt::format("your gate {:.3g}", d.atol)
@@ -471,7 +471,7 @@ void first_failing(Frame& f, const Report& r) {
   tooltip(t, here ? "Selects it in the maps and shows its taps: which were read, and which should have been."
                   : "The maps show another result now.");
   // Who reads why is about to mend it.
-  if (r.recorded.empty() && !f.bench.file_of(r.kernel) && r.kernel == f.document.kernel) {
+  if (r.recorded.empty() && !f.bench.files().of(r.kernel) && r.kernel == f.document.kernel) {
     if (button_beside("Edit a copy…")) f.act("edit-copy");
     tooltip(t,
             "The kernel's text in a file of yours, to be mended in the panel Source: it is judged anew as you type.");
@@ -481,7 +481,7 @@ void first_failing(Frame& f, const Report& r) {
 // What is asked for has not run, and does not run by itself: what was judged before is of something else.
 bool waits_for_a_person(Frame& f, const Report* r) {
   const bool of_this = r && !needs_run(r->document, f.document);
-  if (of_this || f.bench.running() || !f.bench.waits_for_a_person(f.document)) return false;
+  if (of_this || f.bench.runs().running() || !f.bench.waits_for_a_person(f.document)) return false;
   const RunOffer offer = run_offer(f);
   const std::string why = offer.why + " All of it runs when you say so (F5).";
   if (empty_state(f.theme, "Not judged yet", why.c_str(), offer.button)) f.act(offer.action);
@@ -496,22 +496,22 @@ void draw_verdict(Frame& f) {
   if (waits_for_a_person(f, r)) return;
   if (!r && file_is_not_this(f, r)) return;
   if (!r) {
-    if (f.bench.running())
-      empty_state(
-          f.theme, "Being judged",
-          f.bench.engine().phase.empty() ? "the first comparison is on its way" : f.bench.engine().phase.c_str());
+    if (f.bench.runs().running())
+      empty_state(f.theme, "Being judged",
+                  f.bench.link().status().phase.empty() ? "the first comparison is on its way"
+                                                        : f.bench.link().status().phase.c_str());
     else if (empty_state(f.theme, "No verdict yet", "Choose a kernel and a problem, and run it (F5).", "Run"))
       f.act("run");
     return;
   }
   const bool of_before = file_is_not_this(f, r);
   // Of a file that never compiled the verdict before is another kernel's.
-  if (const OpenedFile* file = f.bench.file_of(f.document.kernel); of_before && !file->ever) return;
+  if (const OpenedFile* file = f.bench.files().of(f.document.kernel); of_before && !file->ever) return;
   if (!of_before) source_strip(f, r->recorded, r);
   head(f, *r, of_before);
   first_failing(f, *r);
   // What somebody asked for, and what is of use where all is right, stands above the layers.
-  const bool early = r->status == "right" || f.bench.checking().is_about(f.document);
+  const bool early = r->status == "right" || f.bench.checks().now().is_about(f.document);
   if (early) other_problems(f, *r);
   ImGui::BeginGroup();  // one place to copy from
   layers(f, *r);

@@ -17,20 +17,21 @@ bool Bench::until(const std::function<bool()>& condition, double seconds) {
 }
 
 bool Bench::settle(double seconds) {
-  return until([&] { return !bench_.running() && bench_.waiting() == 0; }, seconds);
+  return until([&] { return !bench_.runs().running() && bench_.link().waiting() == 0; }, seconds);
 }
 
 std::shared_ptr<const Report> Bench::run(const Document& d) {
   bench_.run(d);
-  if (!until([&] { return !bench_.running() && bench_.report() && bench_.report()->final; })) return nullptr;
-  return bench_.report()->document == d ? bench_.report() : nullptr;
+  if (!until([&] { return !bench_.runs().running() && bench_.runs().report() && bench_.runs().report()->final; }))
+    return nullptr;
+  return bench_.runs().report()->document == d ? bench_.runs().report() : nullptr;
 }
 
-const MapTile* Bench::whole_tile(Workbench::Map map, Quantity quantity) {
-  auto picture = bench_.picture();
+const MapTile* Bench::whole_tile(Pictures::Map map, Quantity quantity) {
+  auto picture = bench_.runs().picture();
   if (!picture) return nullptr;
   bool came = until([&] {
-    picture = bench_.picture();
+    picture = bench_.runs().picture();
     TileWish w{picture->key,
                quantity,
                0,
@@ -40,12 +41,12 @@ const MapTile* Bench::whole_tile(Workbench::Map map, Quantity quantity) {
                static_cast<int>(picture->columns()),
                static_cast<int>(picture->rows()),
                {}};
-    bench_.want_tile(map, w);
-    const MapTile* t = bench_.tile(map);
+    bench_.pictures().want_tile(map, w);
+    const MapTile* t = bench_.pictures().tile(map);
     return t && t->key == picture->key && t->quantity == quantity && t->width == w.width && t->height == w.height &&
-           bench_.waiting() == 0;
+           bench_.link().waiting() == 0;
   });
-  return came ? bench_.tile(map) : nullptr;
+  return came ? bench_.pictures().tile(map) : nullptr;
 }
 
 }  // namespace convscope::test

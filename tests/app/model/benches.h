@@ -26,7 +26,7 @@ class Bench {
   // Runs to the end; null when there is no report of it in time.
   std::shared_ptr<const Report> run(const Document& d);
   // The tile of a whole result, asked for anew until it comes; null when it does not.
-  const MapTile* whole_tile(Workbench::Map map, Quantity quantity);
+  const MapTile* whole_tile(Pictures::Map map, Quantity quantity);
 
  private:
   NothingLeft nothing_left_;

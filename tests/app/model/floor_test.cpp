@@ -88,9 +88,9 @@ TEST(FloorOfAProblem, OfASweepFollowsTheRecording) {
   ASSERT_TRUE(bench.settle()) << "the kernels' list";
   const SweepSpec spec = sweep_of(d, axis_from("stride=2..3"), {});
   auto floors = [&] {
-    bench->want_sweep_preview(spec);
+    bench->sweeps().want_preview(spec);
     std::vector<double> all;
-    const Sweeping& s = bench->sweep_preview();
+    const Sweeping& s = bench->sweeps().preview();
     if (s.sweep && !s.running)
       for (const auto& p : s.sweep->points()) all.push_back(p.floor_ms.value_or(0));
     return all;
@@ -103,7 +103,7 @@ TEST(FloorOfAProblem, OfASweepFollowsTheRecording) {
   for (size_t i = 0; i < 2; i++) {
     EXPECT_GT(measured[i], 1.01 * of_sheet[i]) << "no GPU reaches its data sheet";
     Document at = d;
-    at.problem = bench->sweep_preview().sweep->points()[i].problem;
+    at.problem = bench->sweeps().preview().sweep->points()[i].problem;
     EXPECT_EQ(measured[i], floor_under(known_roof(*bench, at, "NVIDIA H200", true), at.problem)->ms);
   }
 }
@@ -118,43 +118,43 @@ TileWish whole_of(const Report& r, const Paint& paint) {
 TEST(ColoursOfTiles, AskTheEngineForNothing) {
   test::Bench bench;
   ASSERT_TRUE(bench.run(test::quick_document()));
-  ASSERT_TRUE(bench.until([&] { return bench->picture() != nullptr; }));
-  constexpr auto map = Workbench::Map::kernel;
+  ASSERT_TRUE(bench.until([&] { return bench->runs().picture() != nullptr; }));
+  constexpr auto map = Pictures::Map::kernel;
   const Paint first{ColourMap::viridis, -1, 1, false};
-  TileWish wish = whole_of(*bench->picture(), first);
-  bench->want_tile(map, wish);
-  EXPECT_EQ(bench->waiting(), 1);
-  ASSERT_TRUE(bench.until([&] { return bench->tile(map) && bench->waiting() == 0; }));
-  const std::vector<uint32_t> before = bench->tile(map)->pixels;
-  const uint64_t serial = bench->tile(map)->serial;
+  TileWish wish = whole_of(*bench->runs().picture(), first);
+  bench->pictures().want_tile(map, wish);
+  EXPECT_EQ(bench->link().waiting(), 1);
+  ASSERT_TRUE(bench.until([&] { return bench->pictures().tile(map) && bench->link().waiting() == 0; }));
+  const std::vector<uint32_t> before = bench->pictures().tile(map)->pixels;
+  const uint64_t serial = bench->pictures().tile(map)->serial;
   for (double high = 0.9; high > 0.2; high -= 0.1) {  // an end of the bar is dragged
     wish.paint.high = high;
-    bench->want_tile(map, wish);
-    ASSERT_EQ(bench->waiting(), 0) << "the same cells";
-    const MapTile& t = *bench->tile(map);
+    bench->pictures().want_tile(map, wish);
+    ASSERT_EQ(bench->link().waiting(), 0) << "the same cells";
+    const MapTile& t = *bench->pictures().tile(map);
     EXPECT_EQ(t.paint, wish.paint);
     EXPECT_EQ(t.pixels, paint_cells(t.cells, t.width, wish.paint));
   }
-  EXPECT_NE(bench->tile(map)->pixels, before);
-  EXPECT_GT(bench->tile(map)->serial, serial) << "a texture is made of it";
+  EXPECT_NE(bench->pictures().tile(map)->pixels, before);
+  EXPECT_GT(bench->pictures().tile(map)->serial, serial) << "a texture is made of it";
   wish.column1 /= 2;
-  bench->want_tile(map, wish);
-  EXPECT_EQ(bench->waiting(), 1) << "another window is another request";
-  ASSERT_TRUE(bench.until([&] { return bench->waiting() == 0; }));
+  bench->pictures().want_tile(map, wish);
+  EXPECT_EQ(bench->link().waiting(), 1) << "another window is another request";
+  ASSERT_TRUE(bench.until([&] { return bench->link().waiting() == 0; }));
 }
 
 TEST(ColoursOfTiles, ThatAreStillToComeComeInTheNewest) {
   test::Bench bench;
   ASSERT_TRUE(bench.run(test::quick_document()));
-  ASSERT_TRUE(bench.until([&] { return bench->picture() != nullptr; }));
-  constexpr auto map = Workbench::Map::kernel;
-  TileWish wish = whole_of(*bench->picture(), {ColourMap::viridis, -1, 1, false});
-  bench->want_tile(map, wish);
+  ASSERT_TRUE(bench.until([&] { return bench->runs().picture() != nullptr; }));
+  constexpr auto map = Pictures::Map::kernel;
+  TileWish wish = whole_of(*bench->runs().picture(), {ColourMap::viridis, -1, 1, false});
+  bench->pictures().want_tile(map, wish);
   wish.paint.high = 0.25;
-  bench->want_tile(map, wish);
-  EXPECT_EQ(bench->waiting(), 1) << "asked once";
-  ASSERT_TRUE(bench.until([&] { return bench->tile(map) && bench->waiting() == 0; }));
-  EXPECT_EQ(bench->tile(map)->paint, wish.paint);
+  bench->pictures().want_tile(map, wish);
+  EXPECT_EQ(bench->link().waiting(), 1) << "asked once";
+  ASSERT_TRUE(bench.until([&] { return bench->pictures().tile(map) && bench->link().waiting() == 0; }));
+  EXPECT_EQ(bench->pictures().tile(map)->paint, wish.paint);
 }
 
 }  // namespace

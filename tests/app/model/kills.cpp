@@ -65,24 +65,24 @@ class Killer {
     Document last = way == Way::faults  ? faulty_document(random_() % 2 ? "wild_write" : "stack_overflow")
                     : way == Way::hangs ? faulty_document("loop_for_ever")
                                         : small_document(random_);
-    bool had_picture = w.picture() != nullptr;
+    bool had_picture = w.runs().picture() != nullptr;
     w.run(last);
     look();
     if (way == Way::killed || way == Way::garbage) {
       // Starting takes some milliseconds, a run some more: all of it is hit.
       double delay = static_cast<double>(random_() % 1000) * 1e-3 * most_delay_s_;
       bench_.until([] { return false; }, delay);
-      if (pid_t pid = w.engine_pid())
+      if (pid_t pid = w.link().pid())
         kills_ += way == Way::killed ? kill(pid, SIGKILL) == 0 : write_garbage(pid, random_);
     } else {
       kills_++;
     }
     look();
     ASSERT_TRUE(bench_.settle()) << "a wish has no answer";
-    ASSERT_TRUE(w.report());
-    const std::string &status = w.report()->status, &sentence = w.report()->sentence;
+    ASSERT_TRUE(w.runs().report());
+    const std::string &status = w.runs().report()->status, &sentence = w.runs().report()->sentence;
     seen_[static_cast<size_t>(way)] += status != "right";
-    ASSERT_TRUE(!had_picture || w.picture()) << "the last picture is kept";
+    ASSERT_TRUE(!had_picture || w.runs().picture()) << "the last picture is kept";
     if (way == Way::faults) {
       ASSERT_EQ(status, "crashed") << sentence;
     } else if (way == Way::hangs) {
@@ -95,8 +95,8 @@ class Killer {
         ASSERT_NE(sentence.find("signal 9 (Killed)"), std::string::npos) << sentence;
       }
       if (!crashed) {
-        ASSERT_EQ(w.report()->document, last);
-        ASSERT_TRUE(w.report()->right()) << sentence;
+        ASSERT_EQ(w.runs().report()->document, last);
+        ASSERT_TRUE(w.runs().report()->right()) << sentence;
       }
       most_delay_s_ = std::clamp(most_delay_s_ * (crashed ? 1.2 : 0.8), 2e-3, 2.0);
     }
@@ -109,9 +109,9 @@ class Killer {
     auto r = bench_.run(d);
     ASSERT_TRUE(r);
     ASSERT_TRUE(r->right()) << r->sentence << " " << describe(d.problem);
-    ASSERT_EQ(bench_->picture(), r);
+    ASSERT_EQ(bench_->runs().picture(), r);
     if (kills_ % 8 == 0) {
-      ASSERT_TRUE(bench_.whole_tile(Workbench::Map::kernel, Quantity::output));
+      ASSERT_TRUE(bench_.whole_tile(Pictures::Map::kernel, Quantity::output));
     }
   }
 
@@ -126,17 +126,17 @@ class Killer {
   void look() {
     Workbench& w = *bench_;
     w.drain();
-    auto p = w.picture();
+    auto p = w.runs().picture();
     if (!p) return;
-    w.want_tile(
-        Workbench::Map::kernel,
+    w.pictures().want_tile(
+        Pictures::Map::kernel,
         {p->key, Quantity::output, 0, static_cast<double>(p->rows()), 0, static_cast<double>(p->columns()), 8, 1, {}});
-    w.want_numbers(0, 1, 0, 1 + static_cast<int64_t>(random_() % 3));
-    w.want_hover({0, 0});
-    w.want_statistics();
+    w.pictures().want_numbers(0, 1, 0, 1 + static_cast<int64_t>(random_() % 3));
+    w.pictures().want_hover({0, 0});
+    w.pictures().want_statistics();
     Document beside = p->document;
     beside.compare_with = "polyphase";
-    w.want_beside(beside);
+    w.beside().want(beside);
   }
 
   double most_delay_s_ = 0.06 * slowness;
@@ -168,7 +168,7 @@ void kill_behind_a_workbench(int kills, unsigned seed) {
   // Both ends were seen.
   EXPECT_GT(killer.crashes(), kills / 40);
   EXPECT_GT(killer.results(), kills / 40);
-  EXPECT_GT(killer.bench()->engine().starts, kills / 2);
+  EXPECT_GT(killer.bench()->link().status().starts, kills / 2);
   if (kills >= 200) {  // else chance may leave one out
     for (Way way : {Way::killed, Way::faults, Way::hangs, Way::garbage})
       EXPECT_GT(killer.seen(way), kills / 100) << static_cast<int>(way);

@@ -113,9 +113,9 @@ TEST(LadderOfTimes, AreForetoldInEveryType) {
   for (DType type : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
     Document d;
     d.problem = find_preset("kernelbench-79-small").problem, d.problem.dtype = type, d.kernel = "direct";
-    bench->want_predicted_times(d);
-    ASSERT_TRUE(bench.until([&] { return bench->predicted_times(d) != nullptr; })) << name_of(type);
-    EXPECT_EQ(bench->predicted_times(d)->trouble, "") << name_of(type);
+    bench->planning().want_times(d);
+    ASSERT_TRUE(bench.until([&] { return bench->planning().times(d) != nullptr; })) << name_of(type);
+    EXPECT_EQ(bench->planning().times(d)->trouble, "") << name_of(type);
     const Ladder l = ladder_of(*bench, d);
     ASSERT_TRUE(l.of("direct") && l.floor_ms) << name_of(type);
     EXPECT_EQ(l.of("direct")->from, From::predicted) << name_of(type);
@@ -129,13 +129,13 @@ TEST(LadderOfTimes, SayWhyTheModelCannotBeAsked) {
   ASSERT_TRUE(bench.settle());
   Document d;
   d.problem = find_preset("kernelbench-79-small").problem, d.device = "cuda:7";
-  bench->want_predicted_times(d);
-  ASSERT_TRUE(bench.until([&] { return bench->predicted_times(d) != nullptr; }));
-  EXPECT_NE(bench->predicted_times(d)->trouble, "");
+  bench->planning().want_times(d);
+  ASSERT_TRUE(bench.until([&] { return bench->planning().times(d) != nullptr; }));
+  EXPECT_NE(bench->planning().times(d)->trouble, "");
   EXPECT_FALSE(ladder_of(*bench, d).any());
-  const int waiting = bench->waiting();
-  bench->want_predicted_times(d);
-  EXPECT_EQ(bench->waiting(), waiting) << "not again and again";
+  const int waiting = bench->link().waiting();
+  bench->planning().want_times(d);
+  EXPECT_EQ(bench->link().waiting(), waiting) << "not again and again";
 }
 
 TEST(LadderOfTimes, TheSentenceNamesWhoIsFastest) {
@@ -175,11 +175,11 @@ TEST(LadderOfTimes, AreForetoldWhereNothingWasTimed) {
   d.problem = find_preset("kernelbench-79-small").problem, d.kernel = "S4";
   ASSERT_TRUE(bench.run(d));
   EXPECT_FALSE(ladder_of(*bench, d).any()) << "the emulator's times are none, and nobody has asked the model";
-  bench->want_predicted_times(d);
-  ASSERT_TRUE(bench.until([&] { return bench->predicted_times(d) != nullptr; }));
-  const int waiting = bench->waiting();
-  bench->want_predicted_times(d);
-  EXPECT_EQ(bench->waiting(), waiting) << "asked once";
+  bench->planning().want_times(d);
+  ASSERT_TRUE(bench.until([&] { return bench->planning().times(d) != nullptr; }));
+  const int waiting = bench->link().waiting();
+  bench->planning().want_times(d);
+  EXPECT_EQ(bench->link().waiting(), waiting) << "asked once";
 
   const Ladder l = ladder_of(*bench, d);
   ASSERT_EQ(l.sources.size(), 1u);
@@ -205,12 +205,12 @@ TEST(LadderOfTimes, AreForetoldWhereNothingWasTimed) {
   // Of another problem they say nothing.
   Document other = d;
   other.problem.length++;
-  EXPECT_EQ(bench->predicted_times(other), nullptr);
+  EXPECT_EQ(bench->planning().times(other), nullptr);
   EXPECT_FALSE(ladder_of(*bench, other).any());
   EXPECT_EQ(ladder_sentence(ladder_of(*bench, other), other), "");
-  bench->want_predicted_times(other);
-  ASSERT_TRUE(bench.until([&] { return bench->predicted_times(other) != nullptr; }));
-  EXPECT_EQ(bench->predicted_times(d), nullptr);
+  bench->planning().want_times(other);
+  ASSERT_TRUE(bench.until([&] { return bench->planning().times(other) != nullptr; }));
+  EXPECT_EQ(bench->planning().times(d), nullptr);
   EXPECT_GT(*ladder_of(*bench, other).floor_ms, *l.floor_ms) << "one position more";
 }
 

@@ -9,10 +9,11 @@ namespace {
 TEST(Monitor, MeasuresUntilItIsStopped) {
   test::Bench bench;
   Document d = test::quick_document(40, "tiled");
-  EXPECT_FALSE(bench->monitor().on);
-  bench->keep_measuring(d);
-  ASSERT_TRUE(bench.until([&] { return bench->monitor().calls >= 6; })) << bench->monitor().trouble;
-  const Monitor& m = bench->monitor();
+  EXPECT_FALSE(bench->measuring().monitor().on);
+  bench->measuring().keep_on(d);
+  ASSERT_TRUE(bench.until([&] { return bench->measuring().monitor().calls >= 6; }))
+      << bench->measuring().monitor().trouble;
+  const Monitor& m = bench->measuring().monitor();
   EXPECT_TRUE(m.on);
   EXPECT_EQ(m.readings.size(), m.calls);
   EXPECT_EQ(m.source, "emulated");
@@ -30,40 +31,41 @@ TEST(Monitor, MeasuresUntilItIsStopped) {
   }
   // Another document begins anew, the same one goes on.
   const uint64_t calls = m.calls;
-  bench->keep_measuring(d);
-  EXPECT_GE(bench->monitor().calls, calls);
+  bench->measuring().keep_on(d);
+  EXPECT_GE(bench->measuring().monitor().calls, calls);
   d.problem.length++;
-  bench->keep_measuring(d);
-  EXPECT_EQ(bench->monitor().calls, 0u);
-  ASSERT_TRUE(bench.until([&] { return bench->monitor().calls >= 2; }));
-  EXPECT_EQ(bench->monitor().document, d);
-  bench->stop_measuring();
-  const uint64_t last = bench->monitor().calls;
+  bench->measuring().keep_on(d);
+  EXPECT_EQ(bench->measuring().monitor().calls, 0u);
+  ASSERT_TRUE(bench.until([&] { return bench->measuring().monitor().calls >= 2; }));
+  EXPECT_EQ(bench->measuring().monitor().document, d);
+  bench->measuring().stop_monitor();
+  const uint64_t last = bench->measuring().monitor().calls;
   ASSERT_TRUE(bench.settle());
-  EXPECT_EQ(bench->monitor().calls, last) << "no answer after the end";
-  EXPECT_FALSE(bench->monitor().on);
-  EXPECT_TRUE(bench->monitor().trouble.empty());
+  EXPECT_EQ(bench->measuring().monitor().calls, last) << "no answer after the end";
+  EXPECT_FALSE(bench->measuring().monitor().on);
+  EXPECT_TRUE(bench->measuring().monitor().trouble.empty());
 }
 
 TEST(Monitor, GivesWayToARun) {
   test::Bench bench;
   const Document d = test::quick_document(40, "direct");
-  bench->keep_measuring(d);
-  ASSERT_TRUE(bench.until([&] { return bench->monitor().calls >= 2; }));
+  bench->measuring().keep_on(d);
+  ASSERT_TRUE(bench.until([&] { return bench->measuring().monitor().calls >= 2; }));
   ASSERT_TRUE(bench.run(d));
-  const uint64_t during = bench->monitor().calls;
-  bench->keep_measuring(d);
-  EXPECT_TRUE(bench.until([&] { return bench->monitor().calls > during + 2; })) << "and goes on after it";
-  bench->stop_measuring();
+  const uint64_t during = bench->measuring().monitor().calls;
+  bench->measuring().keep_on(d);
+  EXPECT_TRUE(bench.until([&] { return bench->measuring().monitor().calls > during + 2; })) << "and goes on after it";
+  bench->measuring().stop_monitor();
 }
 
 TEST(Monitor, SaysWhyItEnds) {
   test::Bench bench;
   Document d = test::quick_document(40, "hopper_16bit");  // it takes no f32
-  bench->keep_measuring(d);
-  ASSERT_TRUE(bench.until([&] { return !bench->monitor().on; }));
-  EXPECT_NE(bench->monitor().trouble.find("f16"), std::string::npos) << bench->monitor().trouble;
-  EXPECT_EQ(bench->monitor().calls, 0u);
+  bench->measuring().keep_on(d);
+  ASSERT_TRUE(bench.until([&] { return !bench->measuring().monitor().on; }));
+  EXPECT_NE(bench->measuring().monitor().trouble.find("f16"), std::string::npos)
+      << bench->measuring().monitor().trouble;
+  EXPECT_EQ(bench->measuring().monitor().calls, 0u);
 }
 
 // The run does not wait for the call in hand, which takes two minutes here.
@@ -72,19 +74,19 @@ TEST(Monitor, ACallInHandIsGivenUpForARun) {
   Document slow = test::quick_document(8000, "slow"), good = test::quick_document(64, "healthy");
   slow.problem = {}, good.problem = {};
   slow.problem.length = 8000, slow.problem.dilation = 60, good.problem.length = 64;
-  bench->keep_measuring(slow);
+  bench->measuring().keep_on(slow);
   bench.until([] { return false; }, 0.5);
-  ASSERT_TRUE(bench->monitor().on) << bench->monitor().trouble;
-  ASSERT_EQ(bench->monitor().calls, 0u) << "it is in hand";
+  ASSERT_TRUE(bench->measuring().monitor().on) << bench->measuring().monitor().trouble;
+  ASSERT_EQ(bench->measuring().monitor().calls, 0u) << "it is in hand";
   EXPECT_TRUE(bench.run(good));
-  EXPECT_TRUE(bench->monitor().on) << bench->monitor().trouble;
-  bench->keep_measuring(slow);
+  EXPECT_TRUE(bench->measuring().monitor().on) << bench->measuring().monitor().trouble;
+  bench->measuring().keep_on(slow);
   bench.until([] { return false; }, 0.5);
-  ASSERT_EQ(bench->monitor().calls, 0u);
-  bench->want_profile(good, false);
-  EXPECT_TRUE(bench.until([&] { return bench->profile_of(good) != nullptr; })) << bench->profile_trouble();
-  EXPECT_TRUE(bench->monitor().trouble.empty()) << bench->monitor().trouble;
-  bench->stop_measuring();
+  ASSERT_EQ(bench->measuring().monitor().calls, 0u);
+  bench->measuring().want_profile(good, false);
+  EXPECT_TRUE(bench.until([&] { return bench->profile_of(good) != nullptr; })) << bench->measuring().trouble();
+  EXPECT_TRUE(bench->measuring().monitor().trouble.empty()) << bench->measuring().monitor().trouble;
+  bench->measuring().stop_monitor();
 }
 
 TEST(Monitor, ItsFiguresAreOfWhatIsKept) {

@@ -9,7 +9,7 @@
 namespace convscope {
 namespace {
 
-using Map = Workbench::Map;
+using Map = Pictures::Map;
 
 std::string faulty_engine() { return test::test_engine_with("CONVSCOPE_LIBDNNL=none"); }
 
@@ -22,19 +22,19 @@ Document fault(const std::string& kernel, int64_t length = 64) {
 }
 
 bool log_has(test::Bench& b, const std::string& text) {
-  for (const auto& line : b->log())
+  for (const auto& line : b->link().log())
     if (line.text.find(text) != std::string::npos) return true;
   return false;
 }
 
 // The pictures of the last good run are there, and can be moved: tiles of it are still answered.
 void expect_pictures_of(test::Bench& b, const Document& good) {
-  ASSERT_TRUE(b->picture());
-  EXPECT_EQ(b->picture()->document, good);
+  ASSERT_TRUE(b->runs().picture());
+  EXPECT_EQ(b->runs().picture()->document, good);
   ASSERT_TRUE(b.settle());
   const MapTile* t = b.whole_tile(Map::kernel, Quantity::output);
   ASSERT_TRUE(t) << "the tensors are not there any more";
-  EXPECT_EQ(t->key, b->picture()->key);
+  EXPECT_EQ(t->key, b->runs().picture()->key);
 }
 
 void expect_works(test::Bench& b) {
@@ -42,7 +42,7 @@ void expect_works(test::Bench& b) {
   auto r = b.run(d);
   ASSERT_TRUE(r);
   EXPECT_TRUE(r->right()) << r->sentence;
-  EXPECT_EQ(b->picture(), r);
+  EXPECT_EQ(b->runs().picture(), r);
 }
 
 TEST(WorkbenchFaults, AKernelThatCrashes) {
@@ -54,20 +54,20 @@ TEST(WorkbenchFaults, AKernelThatCrashes) {
     auto r = b.run(fault(kernel));
     if (!r) {
       b.settle();
-      r = b->report();
+      r = b->runs().report();
     }
     ASSERT_TRUE(r);
     EXPECT_EQ(r->document, fault(kernel));
     EXPECT_EQ(r->status, "crashed");
     EXPECT_TRUE(r->sentence.starts_with("crashed: ")) << r->sentence;
     EXPECT_EQ(r->key, "");
-    EXPECT_EQ(b->wanted(), fault(kernel));
-    EXPECT_EQ(b->stale(fault(kernel)), "of kernel healthy; now: kernel " + std::string(kernel));
+    EXPECT_EQ(b->runs().wanted(), fault(kernel));
+    EXPECT_EQ(b->runs().stale(fault(kernel)), "of kernel healthy; now: kernel " + std::string(kernel));
     expect_pictures_of(b, good);
-    EXPECT_EQ(b->report()->status, "crashed") << "what has been said stays said";
+    EXPECT_EQ(b->runs().report()->status, "crashed") << "what has been said stays said";
   }
-  EXPECT_GE(b->engine().deaths, 3);
-  EXPECT_NE(b->engine().last_death, "");
+  EXPECT_GE(b->link().status().deaths, 3);
+  EXPECT_NE(b->link().status().last_death, "");
   EXPECT_TRUE(log_has(b, "engine: "));
   expect_works(b);
 }
@@ -80,16 +80,16 @@ TEST(WorkbenchFaults, AKernelBesideItThatCrashes) {
   Document d = good;
   d.compare_with = "call_abort";
   auto trouble = [&] {
-    b->want_beside(d);
-    const Beside* other = b->picture() ? b->beside(d, *b->picture()) : nullptr;
-    return other && !other->trouble.empty() && !b->running();
+    b->beside().want(d);
+    const Beside* other = b->runs().picture() ? b->beside().of(d, *b->runs().picture()) : nullptr;
+    return other && !other->trouble.empty() && !b->runs().running();
   };
   ASSERT_TRUE(b.until(trouble));
   expect_pictures_of(b, good);
   ASSERT_TRUE(b.until(trouble));
   ASSERT_TRUE(b.settle());
-  EXPECT_EQ(b->engine().deaths, 1);
-  EXPECT_EQ(b->beside(d, *b->picture())->trouble, "it ended the engine when it ran here");
+  EXPECT_EQ(b->link().status().deaths, 1);
+  EXPECT_EQ(b->beside().of(d, *b->runs().picture())->trouble, "it ended the engine when it ran here");
   expect_works(b);
 }
 
@@ -99,8 +99,8 @@ TEST(WorkbenchFaults, TheSentenceNamesTheLine) {
   b->run(fault("wild_write"));
   ASSERT_TRUE(b.settle());
   int line = test::line_of("tests/app/engine/faulty.cu", "// FAULT wild_write");
-  EXPECT_NE(b->report()->sentence.find("faulty.cu:" + std::to_string(line)), std::string::npos)
-      << b->report()->sentence;
+  EXPECT_NE(b->runs().report()->sentence.find("faulty.cu:" + std::to_string(line)), std::string::npos)
+      << b->runs().report()->sentence;
 }
 
 TEST(WorkbenchFaults, AKernelThatHangs) {
@@ -108,10 +108,11 @@ TEST(WorkbenchFaults, AKernelThatHangs) {
   Document good = fault("healthy");
   ASSERT_TRUE(b.run(good));
   b->run(fault("loop_for_ever"));
-  ASSERT_TRUE(b.until([&] { return b->report()->status == "hung"; }));
-  EXPECT_TRUE(b->report()->sentence.starts_with("hung: nothing has finished for 1 s")) << b->report()->sentence;
+  ASSERT_TRUE(b.until([&] { return b->runs().report()->status == "hung"; }));
+  EXPECT_TRUE(b->runs().report()->sentence.starts_with("hung: nothing has finished for 1 s"))
+      << b->runs().report()->sentence;
   expect_pictures_of(b, good);
-  EXPECT_EQ(b->report()->status, "hung");
+  EXPECT_EQ(b->runs().report()->status, "hung");
   expect_works(b);
 }
 
@@ -120,7 +121,7 @@ TEST(WorkbenchFaults, AKernelThatThrowsIsAVerdict) {
   auto r = b.run(fault("throw_words"));
   ASSERT_TRUE(r);
   EXPECT_EQ(r->status, "crashed");
-  EXPECT_EQ(b->engine().deaths, 0);
+  EXPECT_EQ(b->link().status().deaths, 0);
   EXPECT_FALSE(r->failing) << "what was not compared has no figures";
   expect_works(b);
 }
@@ -129,15 +130,15 @@ TEST(WorkbenchFaults, CancelEndsWhatRuns) {
   test::Bench b(faulty_engine());
   Document good = fault("healthy");
   ASSERT_TRUE(b.run(good));
-  auto before = b->report();
+  auto before = b->runs().report();
   Document slow = fault("slow", 4000);
   slow.problem.dilation = 5;
   b->run(slow);
-  ASSERT_TRUE(b.until([&] { return b->engine().phase != "waiting for the engine" || !b->running(); }));
+  ASSERT_TRUE(b.until([&] { return b->link().status().phase != "waiting for the engine" || !b->runs().running(); }));
   b->cancel();
   ASSERT_TRUE(b.settle());
-  EXPECT_FALSE(b->running());
-  EXPECT_EQ(b->report(), before);
+  EXPECT_FALSE(b->runs().running());
+  EXPECT_EQ(b->runs().report(), before);
   EXPECT_TRUE(log_has(b, "cancelled"));
   expect_works(b);
 }
@@ -146,10 +147,10 @@ TEST(WorkbenchFaults, CancelEndsAnExplanation) {
   test::Bench b(faulty_engine());
   Document slow = fault("slow", 2000);
   slow.problem.dilation = 3;
-  b->want_explanation(slow, 0, 0, 0);
+  b->explaining().want(slow, 0, 0, 0);
   b.until([] { return false; }, 0.1);
   b->cancel();
-  EXPECT_FALSE(b->explaining());
+  EXPECT_FALSE(b->explaining().waits());
   test::Stopwatch watch;
   expect_works(b);
   // Two runs a tap of 6 s each lie ahead of it otherwise.
@@ -165,11 +166,11 @@ TEST(WorkbenchFaults, KilledWhileItRuns) {
   Document slow = fault("slow", 1000);
   slow.problem.dilation = 5;
   b->run(slow);
-  ASSERT_TRUE(b.until([&] { return b->engine().phase == "running slow"; })) << b->engine().phase;
-  kill(b->engine_pid(), SIGKILL);
-  ASSERT_TRUE(b.until([&] { return b->report()->status == "crashed"; }));
-  EXPECT_NE(b->report()->sentence.find("signal 9 (Killed)"), std::string::npos) << b->report()->sentence;
-  EXPECT_EQ(b->report()->document, slow);
+  ASSERT_TRUE(b.until([&] { return b->link().status().phase == "running slow"; })) << b->link().status().phase;
+  kill(b->link().pid(), SIGKILL);
+  ASSERT_TRUE(b.until([&] { return b->runs().report()->status == "crashed"; }));
+  EXPECT_NE(b->runs().report()->sentence.find("signal 9 (Killed)"), std::string::npos) << b->runs().report()->sentence;
+  EXPECT_EQ(b->runs().report()->document, slow);
   expect_pictures_of(b, good);
   expect_works(b);
 }
@@ -181,11 +182,11 @@ TEST(WorkbenchFaults, KilledWhileItRunsAgain) {
   ASSERT_TRUE(b.run(slow));
   ASSERT_TRUE(b.whole_tile(Map::kernel, Quantity::output));
   b->run(slow);
-  ASSERT_TRUE(b.until([&] { return b->engine().phase == "running slow"; }));
-  kill(b->engine_pid(), SIGKILL);
-  ASSERT_TRUE(b.until([&] { return b->report()->status == "crashed"; }));
+  ASSERT_TRUE(b.until([&] { return b->link().status().phase == "running slow"; }));
+  kill(b->link().pid(), SIGKILL);
+  ASSERT_TRUE(b.until([&] { return b->runs().report()->status == "crashed"; }));
   expect_pictures_of(b, slow);
-  EXPECT_EQ(b->report()->status, "crashed");
+  EXPECT_EQ(b->runs().report()->status, "crashed");
 }
 
 // Nothing runs: what is shown is made again when it is looked at.
@@ -196,21 +197,21 @@ TEST(WorkbenchFaults, KilledWhileIdle) {
   ASSERT_TRUE(r);
   ASSERT_TRUE(b.whole_tile(Map::kernel, Quantity::output));
   for (int i = 0; i < 3; i++) {
-    kill(b->engine_pid(), SIGKILL);
-    ASSERT_TRUE(b.until([&] { return b->engine_pid() == 0; }));
+    kill(b->link().pid(), SIGKILL);
+    ASSERT_TRUE(b.until([&] { return b->link().pid() == 0; }));
     const MapTile* t = b.whole_tile(Map::difference, i % 2 ? Quantity::ratio : Quantity::error);
     ASSERT_TRUE(t);
-    b->want_numbers(0, 2, 0, 5 + i);
-    b->want_statistics();
+    b->pictures().want_numbers(0, 2, 0, 5 + i);
+    b->pictures().want_statistics();
     ASSERT_TRUE(b.settle());
-    EXPECT_TRUE(b->numbers() && b->numbers()->at(1, 4 + i));
-    EXPECT_EQ(b->report()->status, "right");
+    EXPECT_TRUE(b->pictures().numbers() && b->pictures().numbers()->at(1, 4 + i));
+    EXPECT_EQ(b->runs().report()->status, "right");
   }
   // No request by itself once everything has come.
-  int starts = b->engine().starts;
+  int starts = b->link().status().starts;
   b.until([] { return false; }, 0.05);
-  EXPECT_EQ(b->engine().starts, starts);
-  EXPECT_EQ(b->waiting(), 0);
+  EXPECT_EQ(b->link().status().starts, starts);
+  EXPECT_EQ(b->link().waiting(), 0);
 }
 
 // ---- no engine, and such as make no sense ---------------------------------------------------------------------------
@@ -223,14 +224,14 @@ TEST(WorkbenchFaults, NoEngine) {
     EXPECT_EQ(r->status, "not-run") << command;
     EXPECT_NE(r->sentence.find("its command must start `convscope engine`"), std::string::npos) << r->sentence;
     EXPECT_TRUE(log_has(b, "the engine does not start: ")) << command;
-    EXPECT_EQ(b->picture(), nullptr);
-    b->want_statistics();
-    b->want_hover({0, 0});
-    b->want_source("direct");
-    b->want_explanation(test::quick_document(), 0, 0, 0);
+    EXPECT_EQ(b->runs().picture(), nullptr);
+    b->pictures().want_statistics();
+    b->pictures().want_hover({0, 0});
+    b->sources().want("direct");
+    b->explaining().want(test::quick_document(), 0, 0, 0);
     EXPECT_TRUE(b.settle()) << command;
-    ASSERT_TRUE(b->source("direct"));
-    EXPECT_TRUE(b->source("direct")->front().text.starts_with("// ")) << "the reason, as a comment";
+    ASSERT_TRUE(b->sources().of("direct"));
+    EXPECT_TRUE(b->sources().of("direct")->front().text.starts_with("// ")) << "the reason, as a comment";
   }
 }
 
@@ -242,18 +243,19 @@ TEST(WorkbenchFaults, AnswersOfTheWrongTypes) {
     for (int i = 0; i < 30; i++) {
       b->run(test::small_document(r));
       b.settle();
-      if (auto p = b->picture()) b->want_tile(Map::kernel, {p->key, Quantity::output, 0, 1, 0, 1, 1, 1, {}});
-      b->want_numbers(0, 1, 0, 1);
-      b->want_hover({0, 0});
-      b->want_statistics();
-      b->want_explanation(test::small_document(r), 0, 0, 0);
-      b->find_failing({0, -1}, true, [](std::optional<ElementIndex>) {});
-      b->want_source("kernel " + std::to_string(i));
-      b->want_info();
+      if (auto p = b->runs().picture())
+        b->pictures().want_tile(Map::kernel, {p->key, Quantity::output, 0, 1, 0, 1, 1, 1, {}});
+      b->pictures().want_numbers(0, 1, 0, 1);
+      b->pictures().want_hover({0, 0});
+      b->pictures().want_statistics();
+      b->explaining().want(test::small_document(r), 0, 0, 0);
+      b->pictures().find_failing({0, -1}, true, [](std::optional<ElementIndex>) {});
+      b->sources().want("kernel " + std::to_string(i));
+      b->inventory().ask();
       ASSERT_TRUE(b.settle()) << mode;
-      if (const Statistics* s = b->statistics()) s->failing_at(0.5), s->ratio_quantile(0.5);
+      if (const Statistics* s = b->pictures().statistics()) s->failing_at(0.5), s->ratio_quantile(0.5);
     }
-    EXPECT_FALSE(b->running());
+    EXPECT_FALSE(b->runs().running());
   }
 }
 

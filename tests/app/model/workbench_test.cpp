@@ -10,48 +10,48 @@
 namespace convscope {
 namespace {
 
-using Map = Workbench::Map;
+using Map = Pictures::Map;
 
 TEST(Workbench, PartialThenFinal) {
   test::Bench b(test::full_engine());
   Document d = test::quick_document(4000, "direct");
   b->run(d);
-  EXPECT_TRUE(b->running());
-  EXPECT_EQ(b->wanted(), d);
+  EXPECT_TRUE(b->runs().running());
+  EXPECT_EQ(b->runs().wanted(), d);
   bool partial = false;
   ASSERT_TRUE(b.until([&] {
-    auto r = b->report();
+    auto r = b->runs().report();
     if (r && !r->final) {
       partial = true;
       EXPECT_EQ(r->status, "") << "no verdict yet";
       EXPECT_FALSE(r->timing.median_ms);
       EXPECT_NE(r->key, "");
-      EXPECT_EQ(b->picture(), r) << "but pictures";
-      EXPECT_TRUE(b->running());
+      EXPECT_EQ(b->runs().picture(), r) << "but pictures";
+      EXPECT_TRUE(b->runs().running());
     }
     return r && r->final;
   }));
   EXPECT_TRUE(partial);
-  auto r = b->report();
+  auto r = b->runs().report();
   EXPECT_TRUE(r->right()) << r->sentence;
   EXPECT_EQ(r->document, d);
-  EXPECT_EQ(b->picture(), r);
+  EXPECT_EQ(b->runs().picture(), r);
   EXPECT_EQ(r->failing, 0);
-  EXPECT_FALSE(b->running());
-  EXPECT_GT(b->last_picture_ms(), 0);
-  EXPECT_EQ(b->stale(d), "");
-  EXPECT_EQ(b->engine().state, EngineStatus::State::idle);
+  EXPECT_FALSE(b->runs().running());
+  EXPECT_GT(b->runs().last_picture_ms(), 0);
+  EXPECT_EQ(b->runs().stale(d), "");
+  EXPECT_EQ(b->link().status().state, EngineStatus::State::idle);
 }
 
 TEST(Workbench, ListsKernelsAndDevices) {
   test::Bench b;
   ASSERT_TRUE(b.settle());
   std::set<std::string> names;
-  for (const auto& k : b->kernels()) names.insert(k.name);
+  for (const auto& k : b->inventory().kernels()) names.insert(k.name);
   for (const char* name : {"S0", "S4", "direct", "tiled"}) EXPECT_TRUE(names.count(name)) << name;
-  EXPECT_TRUE(b->info().is_object());
-  EXPECT_FALSE(b->info().empty());
-  EXPECT_EQ(b->engine().state, EngineStatus::State::idle);
+  EXPECT_TRUE(b->inventory().info().is_object());
+  EXPECT_FALSE(b->inventory().info().empty());
+  EXPECT_EQ(b->link().status().state, EngineStatus::State::idle);
 }
 
 TEST(Workbench, TheNewestOfFiftyWins) {
@@ -64,18 +64,18 @@ TEST(Workbench, TheNewestOfFiftyWins) {
     b->run(posted.back());
     if (r() % 3 == 0) b->drain();
     if (r() % 5 == 0) b.until([] { return false; }, 0.003);
-    auto report = b->report();
+    auto report = b->runs().report();
     if (!report) continue;
     EXPECT_GE(report->serial, seen) << "never an older one again";
     seen = report->serial;
     EXPECT_NE(std::find(posted.begin(), posted.end(), report->document), posted.end());
   }
   ASSERT_TRUE(b.settle());
-  ASSERT_TRUE(b->report());
-  EXPECT_EQ(b->report()->document, posted.back());
-  EXPECT_TRUE(b->report()->final && b->report()->right());
-  EXPECT_EQ(b->picture(), b->report());
-  EXPECT_EQ(b->engine().deaths, 0);
+  ASSERT_TRUE(b->runs().report());
+  EXPECT_EQ(b->runs().report()->document, posted.back());
+  EXPECT_TRUE(b->runs().report()->final && b->runs().report()->right());
+  EXPECT_EQ(b->runs().picture(), b->runs().report());
+  EXPECT_EQ(b->link().status().deaths, 0);
 }
 
 TEST(Workbench, WhatIsStaleSaysSo) {
@@ -84,15 +84,15 @@ TEST(Workbench, WhatIsStaleSaysSo) {
   ASSERT_TRUE(b.run(d));
   Document other = d;
   other.kernel = "tiled";
-  EXPECT_EQ(b->stale(other), "of kernel direct; now: kernel tiled");
+  EXPECT_EQ(b->runs().stale(other), "of kernel direct; now: kernel tiled");
   b->run(other);
-  EXPECT_EQ(b->stale(other), "computing");
-  EXPECT_EQ(b->stale(d), "") << "the picture is still of this one";
+  EXPECT_EQ(b->runs().stale(other), "computing");
+  EXPECT_EQ(b->runs().stale(d), "") << "the picture is still of this one";
   ASSERT_TRUE(b.settle());
-  EXPECT_EQ(b->stale(other), "");
+  EXPECT_EQ(b->runs().stale(other), "");
   // Another tolerance is only another look.
   other.atol = 7;
-  EXPECT_EQ(b->stale(other), "");
+  EXPECT_EQ(b->runs().stale(other), "");
 }
 
 // ---- pictures and numbers of a result -------------------------------------------------------------------------------
@@ -113,9 +113,9 @@ class WorkbenchPictures : public testing::Test {
 };
 
 TEST_F(WorkbenchPictures, TilesAndNumbersAreTheSameElements) {
-  b_->want_numbers(0, report_->rows(), 0, report_->columns());
+  b_->pictures().want_numbers(0, report_->rows(), 0, report_->columns());
   ASSERT_TRUE(b_.settle());
-  const NumberBlock* numbers = b_->numbers();
+  const NumberBlock* numbers = b_->pictures().numbers();
   ASSERT_TRUE(numbers);
   EXPECT_EQ(numbers->key, report_->key);
   int64_t failing = 0;
@@ -145,50 +145,50 @@ TEST_F(WorkbenchPictures, TilesAndNumbersAreTheSameElements) {
 
 TEST_F(WorkbenchPictures, EqualWishesAreOneRequest) {
   TileWish w{report_->key, Quantity::ratio, 0, 3, 0, 10, 10, 3, {}};
-  b_->want_tile(Map::difference, w);
-  EXPECT_EQ(b_->waiting(), 1);
-  for (int i = 0; i < 10; i++) b_->want_tile(Map::difference, w);
-  EXPECT_EQ(b_->waiting(), 1);
+  b_->pictures().want_tile(Map::difference, w);
+  EXPECT_EQ(b_->link().waiting(), 1);
+  for (int i = 0; i < 10; i++) b_->pictures().want_tile(Map::difference, w);
+  EXPECT_EQ(b_->link().waiting(), 1);
   ASSERT_TRUE(b_.settle());
-  uint64_t serial = b_->tile(Map::difference)->serial;
-  b_->want_tile(Map::difference, w);
+  uint64_t serial = b_->pictures().tile(Map::difference)->serial;
+  b_->pictures().want_tile(Map::difference, w);
   b_.settle();
-  EXPECT_EQ(b_->tile(Map::difference)->serial, serial);
+  EXPECT_EQ(b_->pictures().tile(Map::difference)->serial, serial);
   // Nothing is asked for that cannot be.
   w.width = 0;
-  b_->want_tile(Map::difference, w);
-  b_->want_numbers(5, 5, 0, 9);
-  b_->want_numbers(0, 1000, 0, 1000);
-  EXPECT_EQ(b_->waiting(), 0);
+  b_->pictures().want_tile(Map::difference, w);
+  b_->pictures().want_numbers(5, 5, 0, 9);
+  b_->pictures().want_numbers(0, 1000, 0, 1000);
+  EXPECT_EQ(b_->link().waiting(), 0);
 }
 
 // What the engine refuses is not asked again at every frame.
 TEST_F(WorkbenchPictures, ARefusedWishIsNotRepeated) {
   TileWish w{report_->key, Quantity::ratio, -5, 3, 0, 10, 10, 3, {}};
-  int starts = b_->engine().starts, asked = 0;
+  int starts = b_->link().status().starts, asked = 0;
   for (int i = 0; i < 50; i++) {
-    b_->want_tile(Map::difference, w);
-    asked += b_->waiting();
+    b_->pictures().want_tile(Map::difference, w);
+    asked += b_->link().waiting();
     ASSERT_TRUE(b_.settle());
   }
   EXPECT_EQ(asked, 1);
-  EXPECT_EQ(b_->engine().starts, starts);
-  EXPECT_EQ(b_->report(), report_) << "nor is anything run again for it";
+  EXPECT_EQ(b_->link().status().starts, starts);
+  EXPECT_EQ(b_->runs().report(), report_) << "nor is anything run again for it";
 }
 
 TEST_F(WorkbenchPictures, Hover) {
-  b_->want_hover({2, 17});
+  b_->pictures().want_hover({2, 17});
   ASSERT_TRUE(b_.settle());
-  ASSERT_TRUE(b_->hover() && b_->hover()->at(2, 17));
-  const double* v = b_->hover()->at(2, 17);
+  ASSERT_TRUE(b_->pictures().hover() && b_->pictures().hover()->at(2, 17));
+  const double* v = b_->pictures().hover()->at(2, 17);
   EXPECT_NEAR(v[0] - v[1], v[2], 1e-6);
-  EXPECT_EQ(b_->hover()->at(2, 18), nullptr);
+  EXPECT_EQ(b_->pictures().hover()->at(2, 18), nullptr);
 }
 
 TEST_F(WorkbenchPictures, Statistics) {
-  b_->want_statistics();
+  b_->pictures().want_statistics();
   ASSERT_TRUE(b_.settle());
-  const Statistics* s = b_->statistics();
+  const Statistics* s = b_->pictures().statistics();
   ASSERT_TRUE(s);
   EXPECT_EQ(s->key, report_->key);
   EXPECT_EQ(s->elements, report_->elements);
@@ -198,8 +198,8 @@ TEST_F(WorkbenchPictures, Statistics) {
     }
   }
   // Not twice for one result.
-  b_->want_statistics();
-  EXPECT_EQ(b_->waiting(), 0);
+  b_->pictures().want_statistics();
+  EXPECT_EQ(b_->link().waiting(), 0);
 }
 
 TEST_F(WorkbenchPictures, FindsEveryFailingElementBothWays) {
@@ -208,7 +208,7 @@ TEST_F(WorkbenchPictures, FindsEveryFailingElementBothWays) {
     ElementIndex from{forward ? 0 : report_->rows() - 1, forward ? -1 : report_->columns()};
     for (bool more = true; more;) {
       bool answered = false;
-      b_->find_failing(from, forward, [&](std::optional<ElementIndex> at) {
+      b_->pictures().find_failing(from, forward, [&](std::optional<ElementIndex> at) {
         answered = true;
         more = at.has_value();
         if (at) found.push_back(from = *at);
@@ -229,7 +229,7 @@ TEST_F(WorkbenchPictures, FindsEveryFailingElementBothWays) {
 TEST_F(WorkbenchPictures, AnOvertakenSearchSaysNothing) {
   int answers = 0, none = 0;
   for (int i = 0; i < 20; i++)
-    b_->find_failing({0, -1}, true, [&](std::optional<ElementIndex> at) { answers++, none += !at; });
+    b_->pictures().find_failing({0, -1}, true, [&](std::optional<ElementIndex> at) { answers++, none += !at; });
   ASSERT_TRUE(b_.settle());
   EXPECT_GE(answers, 1);
   EXPECT_EQ(none, 0);
@@ -237,12 +237,12 @@ TEST_F(WorkbenchPictures, AnOvertakenSearchSaysNothing) {
 
 TEST_F(WorkbenchPictures, ExplanationAndTrace) {
   const auto& first = *report_->first_failing;
-  b_->want_explanation(document_, first.n, first.co, first.j);
-  EXPECT_TRUE(b_->explaining());
+  b_->explaining().want(document_, first.n, first.co, first.j);
+  EXPECT_TRUE(b_->explaining().waits());
   ASSERT_TRUE(b_.settle(60 * test::slowness));
-  EXPECT_FALSE(b_->explaining());
-  const Explained* e = b_->explanation();
-  ASSERT_TRUE(e) << b_->explanation_trouble();
+  EXPECT_FALSE(b_->explaining().waits());
+  const Explained* e = b_->explaining().explained();
+  ASSERT_TRUE(e) << b_->explaining().trouble();
   EXPECT_EQ(e->document, document_);
   EXPECT_EQ(e->j, first.j);
   EXPECT_EQ(e->got, first.got);
@@ -250,7 +250,7 @@ TEST_F(WorkbenchPictures, ExplanationAndTrace) {
   double sum = e->bias;
   for (const auto& t : e->taps) sum += t.expected_sum;
   EXPECT_NEAR(sum, e->expected, 1e-5);
-  const Traced* t = b_->traced();
+  const Traced* t = b_->explaining().traced();
   ASSERT_TRUE(t);
   EXPECT_EQ(t->j, first.j);
   if (!t->reason.empty()) return;  // a build without tracing
@@ -266,8 +266,8 @@ TEST(Workbench, SaysWhyAKernelIsWrong) {
   auto r = b.run(d);
   ASSERT_TRUE(r);
   EXPECT_EQ(r->status, "wrong") << r->sentence;
-  ASSERT_TRUE(b.until([&] { return b->cause_of(*r) != nullptr; }));
-  const Cause& c = *b->cause_of(*r);
+  ASSERT_TRUE(b.until([&] { return b->causes().of(*r) != nullptr; }));
+  const Cause& c = *b->causes().of(*r);
   EXPECT_EQ(c.formula, "i = (j − k·d)/s");
   EXPECT_EQ(c.right_formula, "i = (j + p − k·d)/s");
   EXPECT_EQ(c.faults.front(), "the padding is missing");
@@ -277,43 +277,43 @@ TEST(Workbench, SaysWhyAKernelIsWrong) {
   auto right = b.run(d);
   ASSERT_TRUE(right && right->right());
   ASSERT_TRUE(b.settle());
-  EXPECT_FALSE(b->cause_of(*right));
-  EXPECT_FALSE(b->asks_for_cause_of(*right));
+  EXPECT_FALSE(b->causes().of(*right));
+  EXPECT_FALSE(b->causes().asks_for(*right));
   // Unless somebody asks.
-  ASSERT_TRUE(b->can_xray());
-  b->want_cause(*right, true);
-  ASSERT_TRUE(b.until([&] { return b->cause_of(*right) != nullptr; }));
-  EXPECT_EQ(b->cause_of(*right)->sentence, "");
-  EXPECT_TRUE(b->cause_of(*right)->reason.starts_with("every product is the definition's on 5 small problems"));
+  ASSERT_TRUE(b->causes().can_ask());
+  b->causes().want(*right, true);
+  ASSERT_TRUE(b.until([&] { return b->causes().of(*right) != nullptr; }));
+  EXPECT_EQ(b->causes().of(*right)->sentence, "");
+  EXPECT_TRUE(b->causes().of(*right)->reason.starts_with("every product is the definition's on 5 small problems"));
   // An exhibit where its fault cannot be seen.
   d.kernel = "S0", d.problem.padding = d.problem.output_padding = 0;
   auto lucky = b.run(d);
   ASSERT_TRUE(lucky && lucky->right()) << lucky->sentence;
-  ASSERT_TRUE(b.until([&] { return b->cause_of(*lucky) != nullptr; }));
-  EXPECT_TRUE(b->cause_of(*lucky)->sentence.starts_with("right here, but not in general: it takes i = (j − k·d)/s"))
-      << b->cause_of(*lucky)->sentence;
+  ASSERT_TRUE(b.until([&] { return b->causes().of(*lucky) != nullptr; }));
+  EXPECT_TRUE(b->causes().of(*lucky)->sentence.starts_with("right here, but not in general: it takes i = (j − k·d)/s"))
+      << b->causes().of(*lucky)->sentence;
 }
 
 TEST_F(WorkbenchPictures, AnExplanationThatCannotBeSaysWhy) {
-  b_->want_explanation(document_, 0, 0, report_->columns());
+  b_->explaining().want(document_, 0, 0, report_->columns());
   ASSERT_TRUE(b_.settle());
-  EXPECT_NE(b_->explanation_trouble().find("j"), std::string::npos);
-  EXPECT_EQ(b_->explanation(), nullptr);
-  EXPECT_FALSE(b_->explaining());
+  EXPECT_NE(b_->explaining().trouble().find("j"), std::string::npos);
+  EXPECT_EQ(b_->explaining().explained(), nullptr);
+  EXPECT_FALSE(b_->explaining().waits());
 }
 
 TEST_F(WorkbenchPictures, Sources) {
-  EXPECT_EQ(b_->source("direct"), nullptr);
-  b_->want_source("direct");
-  b_->want_source("no such kernel");
-  b_->want_source("");
+  EXPECT_EQ(b_->sources().of("direct"), nullptr);
+  b_->sources().want("direct");
+  b_->sources().want("no such kernel");
+  b_->sources().want("");
   ASSERT_TRUE(b_.settle());
-  ASSERT_TRUE(b_->source("direct"));
-  EXPECT_NE(b_->source("direct")->front().text.find("CONVSCOPE_KERNEL(direct)"), std::string::npos);
-  ASSERT_TRUE(b_->source("no such kernel"));
-  EXPECT_TRUE(b_->source("no such kernel")->front().text.starts_with("// ")) << "the reason, as a comment";
-  b_->want_source("direct");
-  EXPECT_EQ(b_->waiting(), 0);
+  ASSERT_TRUE(b_->sources().of("direct"));
+  EXPECT_NE(b_->sources().of("direct")->front().text.find("CONVSCOPE_KERNEL(direct)"), std::string::npos);
+  ASSERT_TRUE(b_->sources().of("no such kernel"));
+  EXPECT_TRUE(b_->sources().of("no such kernel")->front().text.starts_with("// ")) << "the reason, as a comment";
+  b_->sources().want("direct");
+  EXPECT_EQ(b_->link().waiting(), 0);
 }
 
 // ---- what a document may be -----------------------------------------------------------------------------------------
@@ -336,14 +336,14 @@ TEST(Workbench, AKernelThatDoesNotSupportIt) {
   test::Bench b;
   Document d = test::quick_document();
   ASSERT_TRUE(b.run(d));
-  auto good = b->picture();
+  auto good = b->runs().picture();
   d.kernel = "S4";
   d.problem.dtype = DType::f64;
   auto r = b.run(d);
   ASSERT_TRUE(r);
   EXPECT_EQ(r->status, "not-run");
   EXPECT_NE(r->sentence.find("f32"), std::string::npos) << r->sentence;
-  EXPECT_EQ(b->picture(), good) << "the last picture stays";
+  EXPECT_EQ(b->runs().picture(), good) << "the last picture stays";
   d.kernel = "no such kernel";
   r = b.run(d);
   ASSERT_TRUE(r);
@@ -357,11 +357,11 @@ TEST(Workbench, ProfilesOnTheEmulator) {
   test::Bench b;
   Document d = test::quick_document(40, "tiled");
   ASSERT_TRUE(b.run(d));
-  b->want_profile(d, false);
-  EXPECT_TRUE(b->profiling());
-  ASSERT_TRUE(b.until([&] { return !b->profiling(); }));
-  ASSERT_TRUE(b->profile()) << b->profile_trouble();
-  const Profile& p = *b->profile();
+  b->measuring().want_profile(d, false);
+  EXPECT_TRUE(b->measuring().waits());
+  ASSERT_TRUE(b.until([&] { return !b->measuring().waits(); }));
+  ASSERT_TRUE(b->measuring().profile()) << b->measuring().trouble();
+  const Profile& p = *b->measuring().profile();
   EXPECT_EQ(p.document, d);
   EXPECT_EQ(p.kernel, "tiled");
   EXPECT_EQ(p.device_kind, "emulator");
@@ -384,10 +384,10 @@ TEST(Workbench, ProfilesOnTheEmulator) {
   }
   // Another one is the next of the trail; the trail has an end.
   for (int i = 0; i < 13; i++) {
-    b->want_profile(d, false);
-    ASSERT_TRUE(b.until([&] { return !b->profiling(); }));
+    b->measuring().want_profile(d, false);
+    ASSERT_TRUE(b.until([&] { return !b->measuring().waits(); }));
   }
-  EXPECT_EQ(b->trail().size(), 12u);
+  EXPECT_EQ(b->measuring().trail().size(), 12u);
 }
 
 TEST(Workbench, ARunGoesBeforeAProfile) {
@@ -395,13 +395,13 @@ TEST(Workbench, ARunGoesBeforeAProfile) {
   Document large = test::quick_document(200000, "tiled"), small = test::quick_document(40, "direct");
   large.problem.in_channels = large.problem.out_channels = 16;
   ASSERT_TRUE(b.run(small));
-  b->want_profile(large, false);
-  EXPECT_TRUE(b->profiling());
+  b->measuring().want_profile(large, false);
+  EXPECT_TRUE(b->measuring().waits());
   ASSERT_TRUE(b.run(small));
-  EXPECT_FALSE(b->profiling());
+  EXPECT_FALSE(b->measuring().waits());
   ASSERT_TRUE(b.settle());
-  EXPECT_FALSE(b->profile()) << "it was not waited for";
-  EXPECT_EQ(b->profile_trouble(), "");
+  EXPECT_FALSE(b->measuring().profile()) << "it was not waited for";
+  EXPECT_EQ(b->measuring().trouble(), "");
 }
 
 TEST(Workbench, AProfileThatCannotBeSaysWhy) {
@@ -409,10 +409,10 @@ TEST(Workbench, AProfileThatCannotBeSaysWhy) {
   Document d = test::quick_document();
   ASSERT_TRUE(b.run(d));
   d.kernel = "no_such_kernel";
-  b->want_profile(d, true);
-  ASSERT_TRUE(b.until([&] { return !b->profiling(); }));
-  EXPECT_FALSE(b->profile());
-  EXPECT_NE(b->profile_trouble().find("no_such_kernel"), std::string::npos) << b->profile_trouble();
+  b->measuring().want_profile(d, true);
+  ASSERT_TRUE(b.until([&] { return !b->measuring().waits(); }));
+  EXPECT_FALSE(b->measuring().profile());
+  EXPECT_NE(b->measuring().trouble().find("no_such_kernel"), std::string::npos) << b->measuring().trouble();
 }
 
 TEST(Workbench, AnotherKernelStandsBesideIt) {
@@ -420,34 +420,34 @@ TEST(Workbench, AnotherKernelStandsBesideIt) {
   Document d = test::quick_document(60, "S4");
   d.problem.stride = 2, d.problem.padding = 1;
   ASSERT_TRUE(b.run(d));
-  b->want_beside(d);
-  EXPECT_FALSE(b->asks_beside()) << "the oracle needs no run";
+  b->beside().want(d);
+  EXPECT_FALSE(b->beside().waits()) << "the oracle needs no run";
   d.compare_with = "direct";
   auto comes = [&] {
     return b.until([&] {
-      b->want_beside(d);
-      return b->beside(d, *b->report()) != nullptr;
+      b->beside().want(d);
+      return b->beside().of(d, *b->runs().report()) != nullptr;
     });
   };
   ASSERT_TRUE(comes());
-  const Beside* other = b->beside(d, *b->report());
+  const Beside* other = b->beside().of(d, *b->runs().report());
   EXPECT_EQ(other->trouble, "");
-  EXPECT_EQ(other->beyond, b->report()->failing);
-  EXPECT_EQ(other->elements, b->report()->elements);
+  EXPECT_EQ(other->beyond, b->runs().report()->failing);
+  EXPECT_EQ(other->elements, b->runs().report()->elements);
   Document oracle = d;
   oracle.compare_with = oracle_name;
-  EXPECT_FALSE(b->beside(oracle, *b->report()));
+  EXPECT_FALSE(b->beside().of(oracle, *b->runs().report()));
   // Of the next result it is none until it has been asked for anew.
   d.problem.length = 61;
   ASSERT_TRUE(b.run(d));
-  EXPECT_FALSE(b->beside(d, *b->report()));
+  EXPECT_FALSE(b->beside().of(d, *b->runs().report()));
   ASSERT_TRUE(comes());
-  EXPECT_EQ(b->beside(d, *b->report())->elements, b->report()->elements);
+  EXPECT_EQ(b->beside().of(d, *b->runs().report())->elements, b->runs().report()->elements);
   // What cannot stand there says why.
   d.compare_with = "held_16bit";
   ASSERT_TRUE(comes());
-  EXPECT_NE(b->beside(d, *b->report())->trouble.find("takes f16 and bf16 only"), std::string::npos)
-      << b->beside(d, *b->report())->trouble;
+  EXPECT_NE(b->beside().of(d, *b->runs().report())->trouble.find("takes f16 and bf16 only"), std::string::npos)
+      << b->beside().of(d, *b->runs().report())->trouble;
 }
 
 }  // namespace

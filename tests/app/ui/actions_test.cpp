@@ -185,27 +185,27 @@ TEST_F(Shortcuts, UndoAndRedo) {
 }
 
 TEST_F(Shortcuts, RunAndLive) {
-  uint64_t serial = a_->bench().report()->serial;
+  uint64_t serial = a_->bench().runs().report()->serial;
   press(ImGuiKey_F5);
   ASSERT_TRUE(a_.screen.settle(*a_));
-  EXPECT_GT(a_->bench().report()->serial, serial);
+  EXPECT_GT(a_->bench().runs().report()->serial, serial);
   EXPECT_TRUE(a_->settings().live);
   press(ImGuiKey_Space);
   EXPECT_FALSE(a_->settings().live);
   // Nothing runs by itself now; the picture is marked instead.
-  serial = a_->bench().report()->serial;
+  serial = a_->bench().runs().report()->serial;
   a_->execute({SetSeed{8}});
   ASSERT_TRUE(a_.screen.settle(*a_));
-  EXPECT_EQ(a_->bench().report()->serial, serial);
-  EXPECT_EQ(a_->bench().stale(a_->document()), "of seed 42; now: seed 8");
+  EXPECT_EQ(a_->bench().runs().report()->serial, serial);
+  EXPECT_EQ(a_->bench().runs().stale(a_->document()), "of seed 42; now: seed 8");
   // … and live again takes it up.
   press(ImGuiKey_Space);
   ASSERT_TRUE(a_.screen.settle(*a_));
-  EXPECT_EQ(a_->bench().report()->document.inputs.seed, 8u);
+  EXPECT_EQ(a_->bench().runs().report()->document.inputs.seed, 8u);
 }
 
 TEST_F(Shortcuts, NextFailing) {
-  auto report = a_->bench().report();
+  auto report = a_->bench().runs().report();
   ASSERT_GT(report->failing.value_or(0), 2);
   press(ImGuiKey_N);
   ASSERT_TRUE(a_.screen.settle(*a_));
@@ -241,7 +241,7 @@ TEST_F(Shortcuts, FitAndZoom) {
   press(ImGuiKey_Equal);
   View v = a_->views().now();
   EXPECT_FALSE(v.whole());
-  EXPECT_LT(v.column1 - v.column0, static_cast<double>(a_->bench().picture()->columns()));
+  EXPECT_LT(v.column1 - v.column0, static_cast<double>(a_->bench().runs().picture()->columns()));
   press(ImGuiKey_Minus);
   EXPECT_GT(a_->views().now().column1 - a_->views().now().column0, v.column1 - v.column0);
   press(ImGuiKey_F);
@@ -254,13 +254,13 @@ TEST_F(Shortcuts, FitAndZoom) {
 }
 
 TEST_F(Shortcuts, KernelsAndReferencesByNumber) {
-  ASSERT_GE(a_->bench().kernels().size(), 9u);
+  ASSERT_GE(a_->bench().inventory().kernels().size(), 9u);
   for (int i = 0; i < 9; i++) {
     press(static_cast<ImGuiKeyChord>(ImGuiKey_1 + i));
-    EXPECT_EQ(a_->document().kernel, a_->bench().kernels()[static_cast<size_t>(i)].name);
+    EXPECT_EQ(a_->document().kernel, a_->bench().inventory().kernels()[static_cast<size_t>(i)].name);
   }
   ASSERT_TRUE(a_.screen.settle(*a_));
-  auto references = a_->bench().report()->references;
+  auto references = a_->bench().runs().report()->references;
   ASSERT_GE(references.size(), 2u);
   for (size_t i : {1, 0}) {
     press(static_cast<ImGuiKeyChord>(ImGuiMod_Shift | (ImGuiKey_1 + static_cast<int>(i))));
@@ -286,10 +286,10 @@ TEST(ShortcutCancel, EscapeStopsWhatRuns) {
   slow.problem = {};
   slow.problem.length = 4000, slow.problem.dilation = 3;
   test::AppOnScreen a(test::test_engine_with("CONVSCOPE_LIBDNNL=none"), slow);
-  ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().engine().phase == "running slow"; }));
+  ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().link().status().phase == "running slow"; }));
   a.screen.press(*a, ImGuiKey_Escape);
   ASSERT_TRUE(a.screen.until(
-      *a, [&] { return !a->bench().running(); }, 5));
+      *a, [&] { return !a->bench().runs().running(); }, 5));
   EXPECT_EQ(a->document().kernel, "slow") << "the document stays";
 }
 

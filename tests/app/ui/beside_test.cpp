@@ -17,7 +17,7 @@ Document wrong_document() {
 bool has_beside(test::AppOnScreen& a) {
   return a.screen.until(*a, [&] {
     const Report* r = a->picture();
-    return r && a->bench().beside(a->document(), *r);
+    return r && a->bench().beside().of(a->document(), *r);
   });
 }
 
@@ -25,7 +25,7 @@ TEST(BesidePanel, AltAndANumberPutAKernelThere) {
   test::AppOnScreen a("", wrong_document());
   ASSERT_TRUE(a.screen.settle(*a));
   EXPECT_TRUE(holds(a.said("Maps"), "oracle (double precision)"));
-  const auto& kernels = a->bench().kernels();
+  const auto& kernels = a->bench().inventory().kernels();
   size_t direct = 0;
   while (direct < kernels.size() && kernels[direct].name != "direct") direct++;
   ASSERT_LT(direct, 9u);
@@ -34,7 +34,7 @@ TEST(BesidePanel, AltAndANumberPutAKernelThere) {
   EXPECT_EQ(a->document().compare_with, "direct");
   ASSERT_TRUE(has_beside(a));
   ASSERT_TRUE(a.screen.settle(*a));
-  const int64_t apart = a->bench().beside(a->document(), *a->picture())->beyond;
+  const int64_t apart = a->bench().beside().of(a->document(), *a->picture())->beyond;
   ASSERT_GT(apart, 0);
   std::string text = a.said("Maps");
   EXPECT_TRUE(holds(text, "|S4 − direct| / bounds")) << text;
@@ -43,16 +43,17 @@ TEST(BesidePanel, AltAndANumberPutAKernelThere) {
   EXPECT_FALSE(holds(text, "oracle")) << text;
   a.said("Lines");
   ASSERT_TRUE(a.screen.settle(*a));
-  const MapTile* line = a->bench().tile(Workbench::Map::lines_reference);
+  const MapTile* line = a->bench().pictures().tile(Pictures::Map::lines_reference);
   ASSERT_TRUE(line);
-  EXPECT_EQ(line->key, a->bench().beside(a->document(), *a->picture())->output);
+  EXPECT_EQ(line->key, a->bench().beside().of(a->document(), *a->picture())->output);
   EXPECT_TRUE(holds(a.said("Kernels"), "a kernel: "));
   // The next place is one of the difference, and is shown with both numbers.
   a.screen.press(*a, ImGuiKey_N);
   ASSERT_TRUE(a.screen.until(*a, [&] { return a->views().now().selected.has_value(); }));
   a.said("Maps");
-  const std::string& key = a->bench().beside(a->document(), *a->picture())->difference;
-  EXPECT_TRUE(a.screen.until(*a, [&] { return a->bench().numbers() && a->bench().numbers()->key == key; }));
+  const std::string& key = a->bench().beside().of(a->document(), *a->picture())->difference;
+  EXPECT_TRUE(a.screen.until(
+      *a, [&] { return a->bench().pictures().numbers() && a->bench().pictures().numbers()->key == key; }));
   // The same once more brings the oracle back, and both are steps of undo.
   a.screen.press(*a, chord);
   EXPECT_EQ(a->document().compare_with, "oracle");
@@ -98,7 +99,7 @@ TEST(BesidePanel, WhatStandsThereHasAVerdict) {
     a->execute({SetCompareWith{with}, 0});
     ASSERT_TRUE(has_beside(a));
     ASSERT_TRUE(a.screen.until(*a, [&] {
-      const Beside* b = a->bench().beside(a->document(), *a->picture());
+      const Beside* b = a->bench().beside().of(a->document(), *a->picture());
       return b && !b->status.empty();
     }));
     EXPECT_TRUE(holds(a.said("Maps"), said)) << a.said("Maps");

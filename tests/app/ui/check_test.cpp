@@ -15,7 +15,7 @@ constexpr ImGuiKeyChord check_key = ImGuiMod_Shift | ImGuiKey_F9;
 
 bool over(test::AppOnScreen& a) {
   return a.screen.until(
-      *a, [&] { return a->bench().checking().fuzz && !a->bench().checking().running; }, 60);
+      *a, [&] { return a->bench().checks().now().fuzz && !a->bench().checks().now().running; }, 60);
 }
 
 TEST(CheckPanel, ARightKernelIsRightOnAHundred) {
@@ -36,10 +36,10 @@ TEST(CheckPanel, ARightKernelIsRightOnAHundred) {
   ASSERT_TRUE(a.screen.settle(*a));
   EXPECT_FALSE(holds(a.said("Verdict"), "asked before the problem was changed"));
   // Again: others.
-  const uint64_t seed = a->bench().checking().seed;
+  const uint64_t seed = a->bench().checks().now().seed;
   a.screen.press(*a, check_key);
   ASSERT_TRUE(over(a));
-  EXPECT_NE(a->bench().checking().seed, seed);
+  EXPECT_NE(a->bench().checks().now().seed, seed);
   // Of another kernel nothing is known yet.
   a->execute({SetKernel{"tiled"}, 0});
   ASSERT_TRUE(a.screen.settle(*a));
@@ -51,16 +51,16 @@ TEST(CheckPanel, TheSmallestThatFailsCanBeOpened) {
   d.problem.stride = 1, d.problem.output_padding = 0;  // right here
   test::AppOnScreen a("", d);
   ASSERT_TRUE(a.screen.settle(*a));
-  EXPECT_EQ(a->bench().report()->status, "right");
+  EXPECT_EQ(a->bench().runs().report()->status, "right");
   a.screen.press(*a, check_key);
   ASSERT_TRUE(over(a));
   const std::string text = a.said("Verdict");
   EXPECT_TRUE(holds(text, "1 × 1→1, K 2, L 1, s 2, p 0, d 1: wrong: ")) << text;
   EXPECT_TRUE(holds(text, "Open this problem"));
-  const ConvProblem smallest = a->bench().checking().fuzz->smallest()->problem, before = a->document().problem;
+  const ConvProblem smallest = a->bench().checks().now().fuzz->smallest()->problem, before = a->document().problem;
   a->execute({SetProblem{smallest}, 0});
   ASSERT_TRUE(a.screen.settle(*a));
-  EXPECT_EQ(a->bench().report()->status, "wrong");
+  EXPECT_EQ(a->bench().runs().report()->status, "wrong");
   EXPECT_FALSE(holds(a.said("Verdict"), "Open this problem")) << "it is open";
   a->undo();
   EXPECT_EQ(a->document().problem, before);
@@ -70,23 +70,24 @@ TEST(CheckPanel, StopsAndGivesWay) {
   test::AppOnScreen a("", test::quick_document(60, "direct"));
   ASSERT_TRUE(a.screen.settle(*a));
   a.screen.press(*a, check_key);
-  ASSERT_TRUE(
-      a.screen.until(*a, [&] { return a->bench().checking().fuzz && a->bench().checking().fuzz->right() > 0; }));
+  ASSERT_TRUE(a.screen.until(
+      *a, [&] { return a->bench().checks().now().fuzz && a->bench().checks().now().fuzz->right() > 0; }));
   // A run goes between two problems, and the search goes on.
   Document other = a->document();
   other.problem.length = 61;
   a->execute({SetProblem{other.problem}, 0});
   ASSERT_TRUE(a.screen.until(*a, [&] {
-    return a->bench().report() && a->bench().report()->final && a->bench().report()->document.problem == other.problem;
+    return a->bench().runs().report() && a->bench().runs().report()->final &&
+           a->bench().runs().report()->document.problem == other.problem;
   }));
-  EXPECT_LT(a->bench().checking().fuzz->right(), 100) << "it was not waited for";
+  EXPECT_LT(a->bench().checks().now().fuzz->right(), 100) << "it was not waited for";
   ASSERT_TRUE(over(a));
-  EXPECT_EQ(a->bench().checking().fuzz->right(), 100);
+  EXPECT_EQ(a->bench().checks().now().fuzz->right(), 100);
   a.screen.press(*a, check_key);
-  ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().checking().fuzz->right() > 0; }));
+  ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().checks().now().fuzz->right() > 0; }));
   a.screen.press(*a, check_key);
   a.screen.frames(*a, 3);
-  EXPECT_FALSE(a->bench().checking().running);
+  EXPECT_FALSE(a->bench().checks().now().running);
   EXPECT_TRUE(holds(a.said("Verdict"), "of 100: stopped")) << a.said("Verdict");
 }
 
@@ -100,7 +101,7 @@ TEST(CheckPanel, WithInputsFromAFile) {
       });
   test::AppOnScreen a("", d);
   ASSERT_TRUE(a.screen.settle(*a));
-  ASSERT_EQ(a->bench().report()->status, "right") << a->bench().report()->sentence;
+  ASSERT_EQ(a->bench().runs().report()->status, "right") << a->bench().runs().report()->sentence;
   a.screen.press(*a, check_key);
   ASSERT_TRUE(over(a));
   EXPECT_TRUE(holds(a.said("Verdict"), "right on all 100 that were drawn")) << a.said("Verdict");
@@ -114,7 +115,7 @@ TEST(CheckPanel, ACrashEndsNoSearch) {
   ASSERT_TRUE(a.screen.settle(*a));
   a.screen.press(*a, check_key);
   ASSERT_TRUE(over(a));
-  EXPECT_EQ(a->bench().checking().fuzz->first()->status, Status::crashed);
+  EXPECT_EQ(a->bench().checks().now().fuzz->first()->status, Status::crashed);
   EXPECT_TRUE(holds(a.said("Verdict"), "crashed: ")) << a.said("Verdict");
 }
 

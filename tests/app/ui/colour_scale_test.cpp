@@ -34,7 +34,7 @@ class MapColours : public testing::Test {
     return test::Screen::id("Maps", {"#" + std::to_string(map), item});
   }
   const std::optional<ColourRange>& own(size_t scale = value_scale) { return a_->views().now().colours[scale]; }
-  const Paint& paint(Workbench::Map map) { return std::as_const(*a_).bench().tile(map)->paint; }
+  const Paint& paint(Pictures::Map map) { return std::as_const(*a_).bench().pictures().tile(map)->paint; }
   // From a part of the bar's width to another one.
   void drag(float from, float to) {
     const float y = bar_.Min.y + 2;
@@ -64,16 +64,16 @@ class MapColours : public testing::Test {
 TEST_F(MapColours, AnEndIsDraggedAndBothMapsFollow) {
   const double span = first_.high - first_.low;
   ASSERT_FALSE(own());
-  EXPECT_EQ(paint(Workbench::Map::kernel).low, first_.low);
+  EXPECT_EQ(paint(Pictures::Map::kernel).low, first_.low);
   drag(0.05f, 0.3f);
   ASSERT_TRUE(own());
   EXPECT_NEAR(own()->low, first_.low + 0.25 * span, 0.03 * span);
   EXPECT_EQ(own()->high, first_.high) << "the other end stays";
-  for (auto map : {Workbench::Map::kernel, Workbench::Map::reference}) {
+  for (auto map : {Pictures::Map::kernel, Pictures::Map::reference}) {
     EXPECT_EQ(paint(map).low, own()->low) << "one scale for both";
     EXPECT_EQ(paint(map).high, own()->high);
   }
-  EXPECT_EQ(paint(Workbench::Map::difference), (Paint{ColourMap::excess, 0, 1, false}));
+  EXPECT_EQ(paint(Pictures::Map::difference), (Paint{ColourMap::excess, 0, 1, false}));
   // The whole drag is one place to come back to.
   a_->view_back();
   EXPECT_FALSE(own());
@@ -96,7 +96,7 @@ TEST_F(MapColours, AClickOnOwnRangeEndsIt) {
   a_.screen.frames(*a_, 2);
   EXPECT_FALSE(own());
   ASSERT_TRUE(a_.screen.settle(*a_));
-  EXPECT_EQ(paint(Workbench::Map::kernel).high, first_.high);
+  EXPECT_EQ(paint(Pictures::Map::kernel).high, first_.high);
   // The control: without a range of one's own there is nothing to click on.
   const View before = a_->views().now();
   a_.screen.frames(*a_, 40);
@@ -116,7 +116,7 @@ TEST_F(MapColours, TheTooltipCountsWhatIsBeyond) {
   v.colours[value_scale] = ColourRange{first_.low, first_.low / 2 + first_.high / 2};
   a_->apply(SetView{v, true});
   ASSERT_TRUE(a_.screen.settle(*a_));
-  const MapTile& tile = *std::as_const(*a_).bench().tile(Workbench::Map::kernel);
+  const MapTile& tile = *std::as_const(*a_).bench().pictures().tile(Pictures::Map::kernel);
   const BeyondScale beyond = beyond_scale(tile.cells, tile.paint);
   ASSERT_GT(beyond.above, 0u);
   const std::string text = said();
@@ -159,7 +159,7 @@ TEST_F(MapColours, KeysHalveDoubleAndReset) {
   ASSERT_TRUE(own(error_scale));
   EXPECT_EQ(own(error_scale)->low, -own(error_scale)->high);
   ASSERT_TRUE(a_.screen.settle(*a_));
-  EXPECT_EQ(paint(Workbench::Map::difference).high, own(error_scale)->high);
+  EXPECT_EQ(paint(Pictures::Map::difference).high, own(error_scale)->high);
   EXPECT_LT(own(error_scale)->high, automatic_range(ColourScale::error, *a_->picture(), nullptr).high);
 }
 
@@ -168,7 +168,7 @@ TEST_F(MapColours, FitToWhatIsVisible) {
   v.difference_is_ratio = false;
   a_->apply(SetView{v, true});
   ASSERT_TRUE(a_.screen.settle(*a_));
-  const NumberBlock* numbers = std::as_const(*a_).bench().numbers();
+  const NumberBlock* numbers = std::as_const(*a_).bench().pictures().numbers();
   ASSERT_TRUE(numbers);
   ColourRange values{1e30, -1e30};
   double error = 0;

@@ -86,7 +86,7 @@ TEST_F(ComparedPanels, TimesSayWhichTheyAre) {
 TEST_F(ComparedPanels, SourceSaysWhatIsNotRecorded) {
   open("h200-kernelbench-74", "hopper_tf32", Accuracy::tf32);
   (*a_)->show_only("Source");
-  ASSERT_TRUE(a_->screen.until(**a_, [&] { return (*a_)->bench().source("hopper_tf32") != nullptr; }));
+  ASSERT_TRUE(a_->screen.until(**a_, [&] { return (*a_)->bench().sources().of("hopper_tf32") != nullptr; }));
   ASSERT_TRUE(a_->screen.until(**a_, [&] { return recordings_with_samples() != nullptr; }));
   const std::vector<std::string>& some = *recordings_with_samples();  // more may come with new recordings
   for (const char* name : {"h200-dac.d3", "h200-demucs.d", "h200-encodec.d3", "h200-hifigan.u2", "h200-kernelbench-79"})
@@ -100,19 +100,20 @@ TEST_F(ComparedPanels, SourceSaysWhatIsNotRecorded) {
 TEST_F(ComparedPanels, RecordedSamplesSayOfWhichBuildTheyAre) {
   open("h200-hifigan.u2", "columns_tf32", Accuracy::tf32);
   (*a_)->show_only("Source");
-  ASSERT_TRUE(a_->screen.until(**a_, [&] { return (*a_)->bench().source("columns_tf32") != nullptr; }));
-  ASSERT_TRUE(
-      a_->screen.until(**a_, [&] { return (*a_)->bench().machine_code() && !(*a_)->bench().machine_code_waiting(); }));
+  ASSERT_TRUE(a_->screen.until(**a_, [&] { return (*a_)->bench().sources().of("columns_tf32") != nullptr; }));
+  ASSERT_TRUE(a_->screen.until(**a_, [&] {
+    return (*a_)->bench().sources().machine_code() && !(*a_)->bench().sources().machine_code_waiting();
+  }));
   ASSERT_TRUE(a_->screen.settle(**a_));
   const Profile* p = (*a_)->bench().profile_of((*a_)->document());
   ASSERT_TRUE(p && p->samples.samples > 0);
-  const SampledCode s = sampled_code(*p, (*a_)->bench().machine_code());
+  const SampledCode s = sampled_code(*p, (*a_)->bench().sources().machine_code());
   const std::string text = said("Source");
   EXPECT_EQ(test::holds(text, "samples are of the recorded build"), !s.words.empty()) << s.words << text;
   // Of another build they are said to be.
   Profile other = *p;
   for (auto& one : other.samples.functions) one.code_hash = "another";
-  EXPECT_TRUE(test::holds(sampled_code(other, (*a_)->bench().machine_code()).words, "recorded build"));
+  EXPECT_TRUE(test::holds(sampled_code(other, (*a_)->bench().sources().machine_code()).words, "recorded build"));
   // Without the instructions there is nothing to tell it by.
   EXPECT_TRUE(test::holds(sampled_code(*p, nullptr).words, "lines may have moved"));
 }
@@ -167,8 +168,8 @@ TEST(RoofTrail, JoinsProfilesOfOneProblemInOrder) {
     ASSERT_TRUE(a.screen.settle(*a));
     a->apply(RunAction{"profile"});
     ASSERT_TRUE(a.screen.until(
-        *a, [&] { return a->bench().profile_of(d) && !a->bench().profiling(); }, 60))
-        << a->bench().profile_trouble();
+        *a, [&] { return a->bench().profile_of(d) && !a->bench().measuring().waits(); }, 60))
+        << a->bench().measuring().trouble();
     ASSERT_TRUE(a.screen.settle(*a));
   };
   auto points = [&] { return roof_points(a->bench(), d, *a->bench().report_of(d)); };

@@ -45,10 +45,10 @@ TEST_P(DegradeLadder, IsASentenceInTheWindow) {
   auto answered = [&] {
     const Report* r = a->bench().report_of(a->document());
     const bool failed = r && r->final && r->status == "not-run";
-    return !a->bench().running() && !a->bench().profiling() && !a->bench().info().empty() &&
+    return !a->bench().runs().running() && !a->bench().measuring().waits() && !a->bench().inventory().info().empty() &&
            (failed || a->bench().profile_of(a->document()));
   };
-  ASSERT_TRUE(a.screen.until(*a, answered, 60)) << a->bench().profile_trouble();
+  ASSERT_TRUE(a.screen.until(*a, answered, 60)) << a->bench().measuring().trouble();
   ASSERT_TRUE(a.screen.settle(*a));
   const std::string counters = a.said("Counters");
   for (const char* said : step.said) EXPECT_TRUE(test::holds(counters, said)) << said << "\n" << counters;

@@ -88,7 +88,7 @@ TEST(CountersOfTheEmulator, NameWhatOnlyAGpuCounts) {
   ASSERT_TRUE(a.screen.settle(*a));
   a->apply(RunAction{"profile"});
   ASSERT_TRUE(a.screen.until(
-      *a, [&] { return a->bench().profile() && !a->bench().profiling(); }, 60));
+      *a, [&] { return a->bench().measuring().profile() && !a->bench().measuring().waits(); }, 60));
   const std::string text = a.said("Counters");
   EXPECT_TRUE(test::holds(text, "Kernel time · Memory busy · ")) << text;
   EXPECT_TRUE(test::holds(text, "Useful arithmetic: only a GPU counts it")) << text;
@@ -110,7 +110,7 @@ TEST(SourcePanel, LeavesTheRoomToTheText) {
     return false;
   };
   a->show_only("Source");
-  ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().source("direct") != nullptr; }));
+  ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().sources().of("direct") != nullptr; }));
   EXPECT_FALSE(beside(900));
   EXPECT_TRUE(beside(2000));
   EXPECT_FALSE(beside(900));

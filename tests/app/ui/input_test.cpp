@@ -251,7 +251,8 @@ class MapInput : public testing::Test {
     map_ = a_.screen.find(*a_, "Maps", test::Screen::id("Maps", {"#0", "map"}), 0.15f);
     ASSERT_GT(map_.GetWidth(), 100);
     ASSERT_GT(map_.GetHeight(), 100);
-    e_ = {static_cast<double>(a_->bench().picture()->rows()), static_cast<double>(a_->bench().picture()->columns())};
+    e_ = {static_cast<double>(a_->bench().runs().picture()->rows()),
+          static_cast<double>(a_->bench().runs().picture()->columns())};
   }
   static Document wrong() {
     Document d = test::quick_document(200, "S4");
@@ -334,9 +335,9 @@ TEST_F(MapInput, ClickSelects) {
   EXPECT_NEAR(static_cast<double>(selected->row), 0.75 * e_.rows, 0.05 * e_.rows);
   // … and is explained.
   a_->apply(ShowPanel{"Explain"});
-  ASSERT_TRUE(a_.screen.until(*a_, [&] { return a_->bench().explanation() != nullptr; }));
-  EXPECT_EQ(a_->bench().explanation()->j, selected->column);
-  EXPECT_EQ(a_->bench().explanation()->co, selected->row);
+  ASSERT_TRUE(a_.screen.until(*a_, [&] { return a_->bench().explaining().explained() != nullptr; }));
+  EXPECT_EQ(a_->bench().explaining().explained()->j, selected->column);
+  EXPECT_EQ(a_->bench().explaining().explained()->co, selected->row);
 }
 
 TEST_F(MapInput, DoubleClickZoomsToTheNumber) {
@@ -348,7 +349,7 @@ TEST_F(MapInput, DoubleClickZoomsToTheNumber) {
   a_.screen.frames(*a_, 2);
   EXPECT_LT(now().column1 - now().column0, 0.2 * e_.columns);
   ASSERT_TRUE(a_.screen.settle(*a_));
-  EXPECT_TRUE(a_->bench().numbers()) << "the numbers in the cells are there";
+  EXPECT_TRUE(a_->bench().pictures().numbers()) << "the numbers in the cells are there";
   a_->view_back();
   a_->view_back();
   EXPECT_EQ(now().column1 - now().column0, e_.columns);
@@ -358,7 +359,7 @@ TEST_F(MapInput, HoverReadsTheElement) {
   ImVec2 at = map_.GetCenter();
   a_.screen.mouse(at.x, at.y);
   ASSERT_TRUE(a_.screen.settle(*a_));
-  ASSERT_TRUE(a_->bench().hover());
+  ASSERT_TRUE(a_->bench().pictures().hover());
   std::string text = a_.screen.text(*a_);
   EXPECT_NE(text.find("|e|/bound"), std::string::npos);
 }
@@ -374,7 +375,7 @@ TEST_F(MapInput, AnotherShapeShowsEverything) {
   ASSERT_TRUE(a_.screen.settle(*a_));
   a_->undo();
   ASSERT_TRUE(a_.screen.settle(*a_));
-  EXPECT_EQ(a_->bench().picture()->rows(), 40);
+  EXPECT_EQ(a_->bench().runs().picture()->rows(), 40);
 }
 
 TEST_F(MapInput, CopiesWhatIsShown) {

@@ -105,7 +105,7 @@ TEST(Layout, AFailingElementShowsItsNumber) {
       ASSERT_TRUE(a.screen.settle(*a));
       const View v = a->views().now();
       ASSERT_TRUE(v.selected);
-      const NumberBlock* numbers = a->bench().numbers();
+      const NumberBlock* numbers = a->bench().pictures().numbers();
       ASSERT_TRUE(numbers) << size.width << ", " << presenter;
       EXPECT_TRUE(numbers->at(v.selected->row, v.selected->column)) << size.width << ", " << presenter;
       EXPECT_EQ(v.column0, std::floor(v.column0)) << "whole cells";

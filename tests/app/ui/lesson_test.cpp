@@ -20,8 +20,8 @@ bool step_is_shown(test::AppOnScreen& a) {
       *a,
       [&] {
         const Report* r = a->bench().report_of(a->document());
-        return a->lesson_shown() && a->settled() && r && r->final && !a->bench().sweeping().running &&
-               !a->bench().asks_for_cause_of(*r);
+        return a->lesson_shown() && a->settled() && r && r->final && !a->bench().sweeps().now().running &&
+               !a->bench().causes().asks_for(*r);
       },
       60);
 }
@@ -47,14 +47,14 @@ TEST_P(ShippedLessons, ShowWhatTheySay) {
     if (!s.expect_status.empty()) {
       EXPECT_EQ(r->status, s.expect_status) << r->sentence;
     }
-    const Cause* cause = a->bench().cause_of(*r);
+    const Cause* cause = a->bench().causes().of(*r);
     const std::string said = r->sentence + " " + (cause ? cause->sentence : "");
     EXPECT_TRUE(holds(said, s.expect_says)) << said;
     if (s.selected) {
       EXPECT_EQ(a->views().now().selected, s.selected);
     }
     if (!s.sweep.empty()) {
-      EXPECT_TRUE(a->bench().sweeping().sweep && a->bench().sweeping().sweep->over());
+      EXPECT_TRUE(a->bench().sweeps().now().sweep && a->bench().sweeps().now().sweep->over());
     }
     const std::string text = a.screen.text(*a);
     EXPECT_TRUE(holds(text, s.title.c_str())) << text;

@@ -18,24 +18,25 @@ bool on_screen(test::AppOnScreen& a, const std::string& text) {
 
 TEST(MonitorPanel, GoesOnUntilEscape) {
   test::AppOnScreen a("", test::quick_document(40, "tiled"));
-  ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().report() && a->bench().report()->final; }));
+  ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().runs().report() && a->bench().runs().report()->final; }));
   a->show_only("Counters");
-  auto rests = [&] { return !a->bench().profiling() && a->bench().profile_of(a->document()); };
+  auto rests = [&] { return !a->bench().measuring().waits() && a->bench().profile_of(a->document()); };
   ASSERT_TRUE(a.screen.until(*a, rests));
   EXPECT_TRUE(on_screen(a, "Keep measuring"));
   a.screen.press(*a, ImGuiKey_F8);
-  ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().monitor().calls >= 5; })) << a->bench().monitor().trouble;
+  ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().measuring().monitor().calls >= 5; }))
+      << a->bench().measuring().monitor().trouble;
   for (const char* text : {"Stop measuring", "a second", "last call", "spread", "emulated: host time"})
     EXPECT_TRUE(on_screen(a, text)) << text;
   // Another problem: measured anew, without a word.
   a->execute({SetKernel{"direct"}});
   ASSERT_TRUE(a.screen.until(*a, [&] {
-    const Monitor& m = a->bench().monitor();
+    const Monitor& m = a->bench().measuring().monitor();
     return m.document.kernel == "direct" && m.calls >= 2;
   }));
   a.screen.press(*a, ImGuiKey_Escape);
   a.screen.frames(*a, 3);
-  EXPECT_FALSE(a->bench().monitor().on);
+  EXPECT_FALSE(a->bench().measuring().monitor().on);
   ASSERT_TRUE(a.screen.until(*a, rests));
   EXPECT_TRUE(on_screen(a, "Keep measuring"));
 }
@@ -51,11 +52,12 @@ TEST(MonitorPanel, ShowsWhatAGpuCounts) {
   Document d = test::quick_document(64, "direct");
   d.device = "cuda";
   test::AppOnScreen a("", d);
-  ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().report() && a->bench().report()->final; }));
+  ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().runs().report() && a->bench().runs().report()->final; }));
   a->show_only("Counters");
   a.screen.press(*a, ImGuiKey_F8);
-  ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().monitor().calls >= 20; })) << a->bench().monitor().trouble;
-  const Monitor& m = a->bench().monitor();
+  ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().measuring().monitor().calls >= 20; }))
+      << a->bench().measuring().monitor().trouble;
+  const Monitor& m = a->bench().measuring().monitor();
   EXPECT_EQ(m.source, "recorded");
   EXPECT_GE(m.per_second(), 5) << "calls of a millisecond, as fast as a person can see";
   int counted = 0;

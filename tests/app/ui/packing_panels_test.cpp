@@ -49,7 +49,8 @@ class PackingPanels : public ::testing::Test {
 
 TEST_F(PackingPanels, TimingShowsBothWays) {
   auto a = run("registers");
-  ASSERT_TRUE((*a)->bench().report()->timing.packed.median_ms) << (*a)->bench().report()->timing.packed.reason;
+  ASSERT_TRUE((*a)->bench().runs().report()->timing.packed.median_ms)
+      << (*a)->bench().runs().report()->timing.packed.reason;
   std::string text = a->said("Timing");
   for (const char* said : {"70.0 µs median, packing included", "weights packed before | 50.0 µs",
                            "packed before, cold | 50.0 µs", "packing | 20.0 µs"})
@@ -79,9 +80,11 @@ TEST_F(PackingPanels, TimingSaysWhyThereIsNone) {
 
 TEST_F(PackingPanels, CompareIsAboutPackedWeights) {
   auto a = run("registers");
-  (*a)->bench().want_comparison((*a)->document(), "direct");
+  (*a)->bench().measuring().want_comparison((*a)->document(), "direct");
   ASSERT_TRUE(a->screen.until(
-      **a, [&] { return (*a)->bench().comparison_of((*a)->document(), "direct") && !(*a)->bench().profiling(); }, 60));
+      **a,
+      [&] { return (*a)->bench().comparison_of((*a)->document(), "direct") && !(*a)->bench().measuring().waits(); },
+      60));
   std::string text = a->said("Compare");
   for (const char* said : {"take the same time, weights packed before", "with packing in every call, SLOWER", "70.0 µs",
                            "weights packed", "Packing of weights"})
@@ -93,7 +96,7 @@ TEST_F(PackingPanels, KernelsStandBesideTheFastest) {
   auto a = run("registers");
   (*a)->execute({SetKernel{"direct"}, 0});
   ASSERT_TRUE(a->screen.settle(**a));
-  const std::string text = a->said("Kernels"), gpu = (*a)->bench().report()->device_name;
+  const std::string text = a->said("Kernels"), gpu = (*a)->bench().runs().report()->device_name;
   for (const std::string& said : {"hot times, measured: " + gpu, std::string("50.0 µs"), std::string("70.0 µs")})
     EXPECT_TRUE(test::holds(text, said)) << said << "\n" << text;
   const float whole = width_of(packed((*a)->theme().dim, 0.25f)), bar = width_of(packed((*a)->theme().accent, 0.75f));

@@ -74,7 +74,7 @@ TEST(Panels, OneThatIsNotThere) {
 TEST(Panels, WithNoResult) {
   test::AppOnScreen a(test::silent_engine);
   draw_all(a);
-  EXPECT_EQ(a->bench().report(), nullptr);
+  EXPECT_EQ(a->bench().runs().report(), nullptr);
   // What is empty says what to wait for.
   EXPECT_TRUE(holds(a.said("Maps"), "Computing the first picture")) << a.said("Maps");
   EXPECT_TRUE(holds(a.said("Kernels"), "No kernels yet")) << a.said("Kernels");
@@ -86,7 +86,7 @@ TEST(Panels, WithFiguresOfARecordingAlone) {
   ASSERT_TRUE(a.open_recording("h200-kernelbench-79"));
   a->execute({SetKernel{"S4"}, 0});
   ASSERT_TRUE(a.screen.settle(*a));
-  ASSERT_EQ(a->bench().picture(), nullptr);
+  ASSERT_EQ(a->bench().runs().picture(), nullptr);
   for (const char* panel : {"Maps", "Lines", "Error statistics", "Explain"}) {
     std::string text = a.said(panel);
     EXPECT_TRUE(holds(text, "Run a short piece of it")) << panel << ": " << text;
@@ -103,11 +103,11 @@ std::string shipped(const std::string& name) { return test::project_file("assets
 TEST(Panels, WithARecordingAfterOtherWork) {
   test::AppOnScreen a(test::full_engine(), test::quick_document());
   ASSERT_TRUE(a.screen.settle(*a));
-  ASSERT_NE(a->bench().picture(), nullptr);
+  ASSERT_NE(a->bench().runs().picture(), nullptr);
   a->open(shipped("h200-kernelbench-79"));
   a->execute({SetKernel{"S4"}, 0});
   ASSERT_TRUE(a.screen.settle(*a));
-  ASSERT_NE(a->bench().picture(), nullptr) << "it is kept";
+  ASSERT_NE(a->bench().runs().picture(), nullptr) << "it is kept";
   ASSERT_FALSE(a->bench().report_of(a->document())->recorded.empty());
   EXPECT_EQ(a->picture(), nullptr);
   EXPECT_FALSE(find_action("next-failing")->enabled(*a));
@@ -134,7 +134,7 @@ TEST(Panels, OfAKernelThatWasNotJudged) {
   int met = 0;
   for (const char* name : {"h200-kernelbench-74", "h200-kernelbench-79"}) {
     a->open(shipped(name));
-    for (const auto& k : a->bench().kernels()) {
+    for (const auto& k : a->bench().inventory().kernels()) {
       a->execute({SetKernel{k.name}, 0});
       const Report* r = a->bench().report_of(a->document());
       if (!r || r->status != "not-judged") continue;
@@ -153,7 +153,7 @@ TEST(Panels, WithNoEngine) {
   ASSERT_TRUE(a.screen.settle(*a));
   draw_all(a);
   EXPECT_TRUE(holds(a.said("Verdict"), "its command must start `convscope engine`")) << a.said("Verdict");
-  const auto& log = a->bench().log();
+  const auto& log = a->bench().link().log();
   EXPECT_TRUE(
       std::any_of(log.begin(), log.end(), [](const LogLine& l) { return holds(l.text, "the engine does not start"); }));
 }
@@ -169,17 +169,17 @@ TEST(Panels, WithAPartialResult) {
     partial = a.screen.until(
         *a,
         [&] {
-          auto r = a->bench().report();
+          auto r = a->bench().runs().report();
           return r && !r->final && r->document == d;
         },
         3);
   }
   ASSERT_TRUE(partial);
-  pid_t engine = a->bench().engine_pid();
+  pid_t engine = a->bench().link().pid();
   kill(engine, SIGSTOP);
   draw_all(a);
-  if (auto r = a->bench().report(); r && !r->final) {
-    EXPECT_TRUE(a->bench().running());
+  if (auto r = a->bench().runs().report(); r && !r->final) {
+    EXPECT_TRUE(a->bench().runs().running());
     EXPECT_TRUE(holds(a.said("Maps"), "S4 (kernel)")) << a.said("Maps");
   }
   kill(engine, SIGCONT);
@@ -190,7 +190,7 @@ TEST(Panels, WithAFinalResult) {
   test::AppOnScreen a("", wrong());
   ASSERT_TRUE(a.screen.settle(*a));
   View v = a->views().now();
-  auto first = a->bench().report()->first_failing;
+  auto first = a->bench().runs().report()->first_failing;
   ASSERT_TRUE(first);
   v.selected = ElementIndex{first->co, first->j};
   v.show_classes = true;
@@ -199,15 +199,15 @@ TEST(Panels, WithAFinalResult) {
     a->show_only(panel);
     ASSERT_TRUE(a.screen.settle(*a)) << panel;
     if (panel == std::string_view("Source")) {
-      ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().source("S4") != nullptr; }));
+      ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().sources().of("S4") != nullptr; }));
     }
   }
   draw_all(a);
-  const std::string& sentence = a->bench().report()->sentence;  // "wrong: …": the word stands above it
+  const std::string& sentence = a->bench().runs().report()->sentence;  // "wrong: …": the word stands above it
   EXPECT_TRUE(holds(a.said("Verdict"), "Wrong")) << a.said("Verdict");
   EXPECT_TRUE(holds(a.said("Verdict"), sentence.substr(sentence.find(": ") + 2))) << a.said("Verdict");
   EXPECT_TRUE(holds(a.said("Source"), "s4.cu")) << a.said("Source");
-  EXPECT_TRUE(holds(a.said("Maps"), grouped(*a->bench().report()->failing))) << a.said("Maps");
+  EXPECT_TRUE(holds(a.said("Maps"), grouped(*a->bench().runs().report()->failing))) << a.said("Maps");
   EXPECT_TRUE(holds(a.said("Kernels"), "Our ladder")) << a.said("Kernels");
   EXPECT_TRUE(holds(a.said("Problem"), "Lout")) << a.said("Problem");
 }
@@ -219,7 +219,7 @@ TEST(Panels, WithACrashedOne) {
   test::AppOnScreen a(test::test_engine_with("CONVSCOPE_LIBDNNL=none"), healthy);
   ASSERT_TRUE(a.screen.settle(*a));
   a->execute({SetKernel{"wild_write"}});
-  ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().report()->status == "crashed"; }));
+  ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().runs().report()->status == "crashed"; }));
   ASSERT_TRUE(a.screen.settle(*a));
   draw_all(a);
   EXPECT_TRUE(holds(a.said("Verdict"), "Crashed")) << a.said("Verdict");
@@ -243,7 +243,7 @@ TEST(Panels, WithOddResults) {
   for (const Document& d : {one, zeros, wide, f64}) {
     a->execute({ReplaceDocument{d, ""}});
     ASSERT_TRUE(a.screen.settle(*a));
-    ASSERT_EQ(a->bench().report()->status, "right") << a->bench().report()->sentence;
+    ASSERT_EQ(a->bench().runs().report()->status, "right") << a->bench().runs().report()->sentence;
     for (Size size : sizes) {
       a.screen.resize(size.width, size.height);
       for (const auto& p : panels()) {
@@ -259,13 +259,13 @@ TEST(Panels, SourceInNoWidth) {
   test::AppOnScreen a("", wrong());
   ASSERT_TRUE(a.screen.settle(*a));
   View v = a->views().now();
-  auto first = a->bench().report()->first_failing;
+  auto first = a->bench().runs().report()->first_failing;
   ASSERT_TRUE(first);
   v.selected = ElementIndex{first->co, first->j};
   a->apply(SetView{v, true});
   a->show_only("Source");
   ASSERT_TRUE(a.screen.settle(*a));
-  ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().source("S4") != nullptr; }));
+  ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().sources().of("S4") != nullptr; }));
   for (float width = 150; width > 20; width -= 15) {
     a.screen.resize(width, 1600);
     a.screen.frames(*a, 4);
@@ -288,14 +288,14 @@ TEST(Panels, OfAProfileWithSamples) {
   ASSERT_TRUE(a.screen.settle(*a));
   a->apply(RunAction{"profile-full"});
   auto there = [&] {
-    const Profile* p = a->bench().profile();
-    return p && p->full && !a->bench().profiling();
+    const Profile* p = a->bench().measuring().profile();
+    return p && p->full && !a->bench().measuring().waits();
   };
-  ASSERT_TRUE(a.screen.until(*a, there, 60)) << a->bench().profile_trouble();
-  ASSERT_EQ(a->bench().profile()->device_kind, "cuda");
-  ASSERT_GT(a->bench().profile()->samples.samples, 0) << a->bench().profile()->samples.reason;
+  ASSERT_TRUE(a.screen.until(*a, there, 60)) << a->bench().measuring().trouble();
+  ASSERT_EQ(a->bench().measuring().profile()->device_kind, "cuda");
+  ASSERT_GT(a->bench().measuring().profile()->samples.samples, 0) << a->bench().measuring().profile()->samples.reason;
   a.said("Source");
-  ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().machine_code() != nullptr; }));
+  ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().sources().machine_code() != nullptr; }));
   for (const char* said : {"Instructions", "Hottest: 26", "direct_f32, sm_90", "instructions have no text"})
     EXPECT_TRUE(holds(a.said("Source"), said)) << said << a.said("Source");
   for (const char* said : {"Launches", "Memory busy", "Multiprocessors at work", "Warps", "L2 traffic",
@@ -309,7 +309,7 @@ TEST(Panels, ATimelineWithoutAGpuSaysWhy) {
   ASSERT_TRUE(a.screen.settle(*a));
   a->apply(RunAction{"profile"});
   ASSERT_TRUE(a.screen.until(
-      *a, [&] { return a->bench().profile() && !a->bench().profiling(); }, 60));
+      *a, [&] { return a->bench().measuring().profile() && !a->bench().measuring().waits(); }, 60));
   for (const char* said : {"What the engine did", "a timeline is a GPU's", "Here would be memory"})
     EXPECT_TRUE(holds(a.said("Timeline"), said)) << said << a.said("Timeline");
   for (const char* panel : {"Timeline", "Source", "Occupancy", "Counters", "Devices"})
@@ -375,7 +375,9 @@ TEST(Window, EveryActionThatIsEnabledCanBeRun) {
 // The window sleeps where no frame is due: what comes last must lie where it belongs by then.
 TEST(Window, WhatArrivesIsDrawnAgain) {
   test::AppOnScreen a(test::full_engine(), wrong());
-  auto arrived = [&] { return a->bench().report() && a->bench().report()->final && !a->bench().running(); };
+  auto arrived = [&] {
+    return a->bench().runs().report() && a->bench().runs().report()->final && !a->bench().runs().running();
+  };
   ASSERT_FALSE(arrived());
   ASSERT_TRUE(a.screen.until(*a, arrived, 30));
   for (int i = 0; i < 2; i++) {
@@ -399,7 +401,7 @@ TEST(Window, NothingMovesWhenNothingChanges) {
   int busy = 0;
   for (int i = 0; i < 50; i++) {
     a.screen.frame(*a);
-    busy += a->bench().waiting();
+    busy += a->bench().link().waiting();
   }
   EXPECT_EQ(busy, 0);
 }
@@ -408,9 +410,9 @@ TEST(Window, NothingMovesWhenNothingChanges) {
 TEST(Window, IsCalmBehindADeadEngine) {
   test::AppOnScreen a(test::silent_engine);
   a.screen.frames(*a, 10);
-  int before = a->bench().waiting();
+  int before = a->bench().link().waiting();
   a.screen.frames(*a, 30);
-  EXPECT_EQ(a->bench().waiting(), before);
+  EXPECT_EQ(a->bench().link().waiting(), before);
 }
 
 TEST(Window, SettingsComeBack) {

@@ -58,7 +58,7 @@ class ProfilePanels : public ::testing::Test {
     auto a = std::make_unique<test::AppOnScreen>("", d);
     (*a)->show_only(panel);
     EXPECT_TRUE(a->screen.until(
-        **a, [&] { return (*a)->bench().profile_of((*a)->document()) && !(*a)->bench().profiling(); }, 60));
+        **a, [&] { return (*a)->bench().profile_of((*a)->document()) && !(*a)->bench().measuring().waits(); }, 60));
     EXPECT_TRUE(a->screen.settle(**a));
     return a;
   }
@@ -80,7 +80,7 @@ TEST(Shades, EachHasItsColour) {
 
 TEST_F(ProfilePanels, ABadFigureIsRed) {
   auto a = profiled("Counters");
-  auto p = (*a)->bench().profile();
+  auto p = (*a)->bench().measuring().profile();
   ASSERT_TRUE(std::any_of(p->headlines.begin(), p->headlines.end(), [](const auto& h) { return h.shade == "bad"; }));
   a->screen.frames(**a, 2);
   EXPECT_GT(vertices_of((*a)->theme().wrong), 0);
@@ -108,7 +108,7 @@ class FollowsWithProfile : public ::testing::TestWithParam<const char*> {};
 TEST_P(FollowsWithProfile, OnEachPanelThatShowsIts) {
   test::AppOnScreen a("", test::quick_document(64, "tiled"));
   a->show_only(GetParam());
-  auto here = [&] { return a->bench().profile_of(a->document()) && !a->bench().profiling(); };
+  auto here = [&] { return a->bench().profile_of(a->document()) && !a->bench().measuring().waits(); };
   ASSERT_TRUE(a.screen.until(*a, here, 60)) << "the first one";
   auto requests = [&] {
     for (const auto& v : a->bench().profile_of(a->document())->values)
@@ -125,11 +125,11 @@ TEST_P(FollowsWithProfile, OnEachPanelThatShowsIts) {
     EXPECT_NE(requests(), before);
   }
   // Once: what is there is not asked for again.
-  const size_t had = a->bench().trail().size();
+  const size_t had = a->bench().measuring().trail().size();
   ASSERT_TRUE(a.screen.settle(*a));
   a.screen.frames(*a, 30);
-  EXPECT_FALSE(a->bench().profiling());
-  EXPECT_EQ(a->bench().trail().size(), had);
+  EXPECT_FALSE(a->bench().measuring().waits());
+  EXPECT_EQ(a->bench().measuring().trail().size(), had);
   // Not while the window is not live.
   a->apply(RunAction{"live"});
   p.stride += 1;
@@ -137,7 +137,7 @@ TEST_P(FollowsWithProfile, OnEachPanelThatShowsIts) {
   a->apply(RunAction{"run"});
   ASSERT_TRUE(a.screen.settle(*a));
   a.screen.frames(*a, 10);
-  EXPECT_FALSE(a->bench().profiling());
+  EXPECT_FALSE(a->bench().measuring().waits());
   EXPECT_FALSE(a->bench().profile_of(a->document()));
 }
 
@@ -148,7 +148,7 @@ INSTANTIATE_TEST_SUITE_P(Panels, FollowsWithProfile, ::testing::Values("Counters
 
 TEST_F(ProfilePanels, TimingHasTheClocksOverTime) {
   auto a = profiled("Timing");
-  ASSERT_FALSE((*a)->bench().report()->conditions.over_time.empty());
+  ASSERT_FALSE((*a)->bench().runs().report()->conditions.over_time.empty());
   std::string text = a->said("Timing");
   for (const char* said : {"Clocks while it was timed", "SM 1980 MHz (limit 1980)", "322 W (limit 700)",
                            "One call by three clocks", "its kernels alone, CUPTI", "seen from the host"})
@@ -185,7 +185,7 @@ TEST_F(ProfilePanels, OnlyWhereItWasHeldBackIsMarked) {
   d.device = "cuda";
   test::AppOnScreen a("", d);
   ASSERT_TRUE(a.screen.settle(*a));
-  const auto& over_time = a->bench().report()->conditions.over_time;
+  const auto& over_time = a->bench().runs().report()->conditions.over_time;
   ASSERT_GE(over_time.size(), 5u) << "timing was over before";
   EXPECT_EQ(over_time[2].sm_mhz, 1410);
   std::string text = a.said("Timing");

@@ -106,16 +106,16 @@ TEST_P(RandomInput, AThousandEvents) {
       if (testing::Test::HasFatalFailure()) break;
       const View v = fitted(a->views().now(), {1000, 1000});
       ASSERT_TRUE(v.row0 >= 0 && v.column0 >= 0) << "event " << i;
-      if (auto r = a->bench().report()) statuses.insert(r->status);
+      if (auto r = a->bench().runs().report()) statuses.insert(r->status);
     }
-    EXPECT_EQ(a->bench().engine().deaths, 0) << a->bench().engine().last_death;
+    EXPECT_EQ(a->bench().link().status().deaths, 0) << a->bench().link().status().last_death;
     EXPECT_GE(statuses.size(), 2u) << "runs came to an end meanwhile";
     // It still does what it should.
     for (int i = 0; i < 3; i++) a.screen.press(*a, ImGuiKey_Escape);
     a->execute({ReplaceDocument{test::quick_document(33), ""}});
     a->run();
     ASSERT_TRUE(a.screen.settle(*a));
-    EXPECT_EQ(a->bench().report()->status, "right");
+    EXPECT_EQ(a->bench().runs().report()->status, "right");
     while (a->history().can_undo()) {
       a->undo();
       ASSERT_EQ(test::why_illegal(a->document()), "");

@@ -107,16 +107,16 @@ bool Screen::settle(ui::App& app) {
   // What is due soon (a panel asks when it has been calm for a moment) comes first; what moves for ever does not count.
   int quiet = 0, due = 0;
   bool done = until(app, [&] {
-    bool rest = app.settled() && !app.bench().explaining();
+    bool rest = app.settled() && !app.bench().explaining().waits();
     if (rest && app.next_frame_in() < 0.25 && due++ < 60) rest = false;
     quiet = rest ? quiet + 1 : 0;
     return quiet > 4;
   });
   if (done) return true;
   const Workbench& b = app.bench();
-  ADD_FAILURE() << "running " << b.running() << ", waiting for " << b.waiting() << ", phase '" << b.engine().phase
-                << "', starts " << b.engine().starts << ", the log ends '"
-                << (b.log().empty() ? "" : b.log().back().text) << "'";
+  ADD_FAILURE() << "running " << b.runs().running() << ", waiting for " << b.link().waiting() << ", phase '"
+                << b.link().status().phase << "', starts " << b.link().status().starts << ", the log ends '"
+                << (b.link().log().empty() ? "" : b.link().log().back().text) << "'";
   return false;
 }
 

@@ -19,7 +19,7 @@ void sweep_over_axis(test::AppOnScreen& a, const std::string& over, std::vector<
 
 bool swept(test::AppOnScreen& a) {
   return a.screen.until(
-      *a, [&] { return a->bench().sweeping().sweep && !a->bench().sweeping().running; }, 60);
+      *a, [&] { return a->bench().sweeps().now().sweep && !a->bench().sweeps().now().running; }, 60);
 }
 
 TEST(SweepPanel, FollowsTheModelAndJudgesWhenAsked) {
@@ -28,14 +28,14 @@ TEST(SweepPanel, FollowsTheModelAndJudgesWhenAsked) {
   ASSERT_TRUE(a.screen.settle(*a));
   a->show_only("Sweep");
   ASSERT_TRUE(a.screen.until(*a, [&] {
-    const auto& p = a->bench().sweep_preview();
+    const auto& p = a->bench().sweeps().preview();
     return p.sweep && p.sweep->over();
   }));
   std::string text = a.screen.text(*a);
   for (const char* said :
        {"Sweep (F10) judges each kernel", "predicted by the planner's model for NVIDIA H200", "floor", "auto"})
     EXPECT_TRUE(holds(text, said)) << said << "\n" << text;
-  EXPECT_FALSE(a->bench().sweeping().sweep) << "nobody has asked";
+  EXPECT_FALSE(a->bench().sweeps().now().sweep) << "nobody has asked";
   a.screen.press(*a, ImGuiKey_F10);
   ASSERT_TRUE(swept(a));
   text = a.screen.text(*a);
@@ -64,7 +64,7 @@ TEST(SweepPanel, AClickSetsTheParameter) {
   ASSERT_TRUE(a.screen.settle(*a));
   a->show_only("Sweep");
   ASSERT_TRUE(a.screen.until(*a, [&] {
-    const auto& p = a->bench().sweep_preview();
+    const auto& p = a->bench().sweeps().preview();
     return p.sweep && p.sweep->over();
   }));
   const ImRect values = a.screen.find(*a, "Sweep", test::Screen::id("Sweep", {"##columns"}), 0.9f);
@@ -94,7 +94,7 @@ TEST(SweepPanel, WhatIsHalfTypedIsSaid) {
   a.screen.frames(*a, 2);
   EXPECT_TRUE(holds(a.screen.text(*a), "over 1.. must be a whole number, A..B")) << a.screen.text(*a);
   a.screen.press(*a, ImGuiKey_F10);
-  EXPECT_FALSE(a->bench().sweeping().sweep);
+  EXPECT_FALSE(a->bench().sweeps().now().sweep);
   EXPECT_TRUE(holds(a->toast(), "must be a whole number")) << a->toast();
   sweep_over_axis(a, "groups=5");
   a.screen.frames(*a, 2);
@@ -109,7 +109,7 @@ TEST(SweepPanel, StopsAndGivesWay) {
   a.screen.press(*a, ImGuiKey_F10);
   auto judged = [&] {
     int n = 0;
-    for (const auto& p : a->bench().sweeping().sweep->points())
+    for (const auto& p : a->bench().sweeps().now().sweep->points())
       n += !p.entries.empty() && p.entries[0].status.has_value();
     return n;
   };
@@ -119,13 +119,14 @@ TEST(SweepPanel, StopsAndGivesWay) {
   other.problem.padding = other.problem.padding ? 0 : 1;
   a->execute({SetProblem{other.problem}, 0});
   ASSERT_TRUE(a.screen.until(*a, [&] {
-    return a->bench().report() && a->bench().report()->final && a->bench().report()->document.problem == other.problem;
+    return a->bench().runs().report() && a->bench().runs().report()->final &&
+           a->bench().runs().report()->document.problem == other.problem;
   }));
   EXPECT_LT(judged(), 32) << "it was not waited for";
   a.screen.press(*a, ImGuiKey_Escape);
   a.screen.frames(*a, 3);
-  EXPECT_FALSE(a->bench().sweeping().running);
-  EXPECT_EQ(a->bench().sweeping().trouble, "stopped");
+  EXPECT_FALSE(a->bench().sweeps().now().running);
+  EXPECT_EQ(a->bench().sweeps().now().trouble, "stopped");
   const int then = judged();
   ASSERT_TRUE(a.screen.settle(*a));
   EXPECT_EQ(judged(), then) << "and nothing more comes";
@@ -135,8 +136,8 @@ TEST(SweepPanel, StopsAndGivesWay) {
   a->show_only("Sweep");
   EXPECT_TRUE(holds(a.screen.text(*a), "Go on")) << a.screen.text(*a);
   a.screen.press(*a, ImGuiKey_F10);
-  EXPECT_TRUE(a->bench().sweeping().running);
-  EXPECT_EQ(a->bench().sweeping().trouble, "");
+  EXPECT_TRUE(a->bench().sweeps().now().running);
+  EXPECT_EQ(a->bench().sweeps().now().trouble, "");
   EXPECT_GE(judged(), then) << "what had come stays";
   ASSERT_TRUE(swept(a));
   EXPECT_EQ(judged(), 32);

@@ -18,7 +18,8 @@ Document padded(const char* kernel, int64_t padding) {
 
 TEST(XrayPanel, AWrongKernelsTermsAreUnderItsVerdict) {
   test::AppOnScreen a("", padded("S0", 1));
-  ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().report() && a->bench().cause_of(*a->bench().report()); }));
+  ASSERT_TRUE(a.screen.until(
+      *a, [&] { return a->bench().runs().report() && a->bench().causes().of(*a->bench().runs().report()); }));
   const std::string text = a.said("Verdict");
   for (const char* said :
        {"Wrong", "the padding is missing", "it takes", "i = (j − k·d)/s", "right is", "i = (j + p − k·d)/s"})
@@ -28,7 +29,8 @@ TEST(XrayPanel, AWrongKernelsTermsAreUnderItsVerdict) {
 
 TEST(XrayPanel, AnExhibitThatLooksRightIsNot) {
   test::AppOnScreen a("", padded("S0", 0));
-  ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().report() && a->bench().cause_of(*a->bench().report()); }));
+  ASSERT_TRUE(a.screen.until(
+      *a, [&] { return a->bench().runs().report() && a->bench().causes().of(*a->bench().runs().report()); }));
   const std::string text = a.said("Verdict");
   for (const char* said : {"Right", "Right here, but not in general:", "the padding is missing"})
     EXPECT_TRUE(holds(text, said)) << said << "\n" << text;
@@ -39,7 +41,7 @@ TEST(XrayPanel, ARightKernelWhenAsked) {
   ASSERT_TRUE(a.screen.settle(*a));
   EXPECT_FALSE(holds(a.said("Verdict"), "In general"));
   a.screen.press(*a, ImGuiKey_F9);
-  ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().cause_of(*a->bench().report()); }));
+  ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().causes().of(*a->bench().runs().report()); }));
   EXPECT_TRUE(holds(a.said("Verdict"), "In general: every product is the definition's on 5 small problems"));
 }
 
@@ -52,7 +54,7 @@ TEST(XrayPanel, OfARecordedVerdictIsFoundHere) {
   const Report* r = a->bench().report_of(a->document());
   ASSERT_TRUE(r && !r->recorded.empty() && r->status == "wrong");
   a->show_only("Verdict");
-  ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().cause_of(*r) != nullptr; }));
+  ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().causes().of(*r) != nullptr; }));
   const std::string text = a.said("Verdict");
   EXPECT_TRUE(holds(text, "nothing asks whether the stride divides: quotients are cut off")) << text;
   EXPECT_TRUE(holds(text, "recorded")) << text;
@@ -61,7 +63,7 @@ TEST(XrayPanel, OfARecordedVerdictIsFoundHere) {
   ASSERT_TRUE(a.screen.settle(*a));
   r = a->bench().report_of(a->document());
   ASSERT_TRUE(r && !r->recorded.empty());
-  EXPECT_FALSE(a->bench().cause_of(*r));
+  EXPECT_FALSE(a->bench().causes().of(*r));
 }
 
 }  // namespace

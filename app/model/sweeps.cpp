@@ -1,13 +1,12 @@
-// Kernels over one parameter: a request at a time, so that whatever else is wished goes between them, and a crash ends
-// one value and not the sweep.
+#include "app/model/sweeps.h"
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
-#include "app/engine/frame.h"
 #include "app/engine/json_fields.h"
-#include "app/model/floor.h"
+#include "app/model/kernel_file.h"
 #include "app/model/requests.h"
-#include "app/model/workbench.h"
 
 namespace convscope {
 using nlohmann::json;
@@ -41,64 +40,53 @@ std::string usual_values(const std::string& field) {
   return "1..8";
 }
 
-std::vector<std::string> Workbench::known_of(const std::vector<std::string>& kernels) const {
-  std::vector<std::string> all;
-  for (const auto& name : kernels)
-    if (name == auto_kernel ||
-        std::any_of(kernels_.begin(), kernels_.end(), [&](const KernelEntry& k) { return k.name == name; }))
-      all.push_back(name);
-  return all;
+void Sweeps::begin(const SweepSpec& spec) {
+  stop();
+  begin(now_, spec);
 }
 
-void Workbench::sweep(const SweepSpec& spec) {
-  stop_sweep();
-  begin_sweep(sweeping_, spec);
-}
-
-bool Workbench::can_go_on_with_sweep(const SweepSpec& spec) const {
-  return !sweeping_.running && sweeping_.trouble == sweep_stopped && sweeping_.sweep &&
-         same_sweep(sweeping_.asked, spec);
+bool Sweeps::can_go_on(const SweepSpec& spec) const {
+  return !now_.running && now_.trouble == sweep_stopped && now_.sweep && same_sweep(now_.asked, spec);
 }
 
 // From the request whose answer was not waited for.
-void Workbench::go_on_with_sweep() {
-  if (!can_go_on_with_sweep(sweeping_.asked)) return;
-  sweeping_.trouble.clear();
-  sweeping_.running = true;
-  sweep_next(sweeping_);
+void Sweeps::go_on() {
+  if (!can_go_on(now_.asked)) return;
+  now_.trouble.clear();
+  now_.running = true;
+  next(now_);
 }
 
-void Workbench::want_sweep_preview(const SweepSpec& wish) {
+void Sweeps::want_preview(const SweepSpec& wish) {
   SweepSpec spec = wish;
   spec.times = SweepSpec::Times::predicted, spec.verdicts = SweepSpec::Verdicts::none;
   keep_floors();
   if (preview_.serial && same_sweep(preview_.asked, spec)) return;
-  if (preview_.running) client_->cancel(preview_.request);
-  begin_sweep(preview_, spec);
+  if (preview_.running) link_.cancel(preview_.request);
+  begin(preview_, spec);
 }
 
-void Workbench::hold_to_floor(Sweeping& s) {
+void Sweeps::hold_to_floor(Sweeping& s) {
   if (!s.sweep) return;
   Document d;
   d.accuracy = s.asked.accuracy;
-  s.sweep->floors_by([this, d](const ConvProblem& p, const std::string& gpu) -> std::optional<Sweep::Floored> {
+  s.sweep->floors_by([this, d](const ConvProblem& p, const std::string& gpu) {
     Document own = d;
     own.problem = p;
-    const auto floor = floor_under(known_roof(*this, own, gpu, false), p);
-    return floor ? std::optional(Sweep::Floored{floor->ms, floor->words}) : std::nullopt;
+    return floor_of_(own, gpu);
   });
   s.sentences = s.sweep->sentences();
 }
 
 // Another recording, or a profile here, may know other ceilings.
-void Workbench::keep_floors() {
-  const uint64_t profiled = profile() ? profile()->serial : 0;
+void Sweeps::keep_floors() {
+  const uint64_t profiled = measuring_.profile() ? measuring_.profile()->serial : 0;
   if (floors_of_ == recorded_.recording() && floors_of_profile_ == profiled) return;
   floors_of_ = recorded_.recording(), floors_of_profile_ = profiled;
-  for (Sweeping* s : {&sweeping_, &preview_, &preview_shown_}) hold_to_floor(*s);
+  for (Sweeping* s : {&now_, &preview_, &preview_shown_}) hold_to_floor(*s);
 }
 
-void Workbench::begin_sweep(Sweeping& s, const SweepSpec& spec) {
+void Sweeps::begin(Sweeping& s, const SweepSpec& spec) {
   const uint64_t serial = s.serial + 1;
   s = Sweeping();
   s.asked = spec, s.serial = serial;
@@ -110,25 +98,27 @@ void Workbench::begin_sweep(Sweeping& s, const SweepSpec& spec) {
   }
   s.running = true;
   hold_to_floor(s);
-  sweep_next(s);
+  next(s);
 }
 
-// One of its kernels' files is another now.
-void Workbench::forget_sweep() {
-  stop_sweep();
-  const uint64_t serial = sweeping_.serial + 1;
-  sweeping_ = Sweeping();
-  sweeping_.serial = serial;
+void Sweeps::forget_file(const std::string& path) {
+  const auto& swept = now_.asked.kernels;
+  if (!now_.sweep || std::none_of(swept.begin(), swept.end(), [&](const auto& k) { return is_of_file(k, path); }))
+    return;
+  stop();
+  const uint64_t serial = now_.serial + 1;
+  now_ = Sweeping();
+  now_.serial = serial;
 }
 
-void Workbench::stop_sweep() {
-  if (!std::exchange(sweeping_.running, false)) return;
-  sweeping_.trouble = sweep_stopped;
-  sweeping_.serial++;
-  client_->cancel(sweeping_.request);
+void Sweeps::stop() {
+  if (!std::exchange(now_.running, false)) return;
+  now_.trouble = sweep_stopped;
+  now_.serial++;
+  link_.cancel(now_.request);
 }
 
-void Workbench::sweep_next(Sweeping& s) {
+void Sweeps::next(Sweeping& s) {
   s.serial++;
   s.sentences = s.sweep->sentences(), s.times = s.sweep->times_words();
   auto request = s.sweep->next();
@@ -141,17 +131,16 @@ void Workbench::sweep_next(Sweeping& s) {
     return;
   }
   s.now = request->title;
-  s.request = client_->post(header_text(request->header), {}, handlers([this, &s, serial = s.serial](Answer a) {
-                              const bool gone = a.kind == Answer::Kind::crashed || a.kind == Answer::Kind::hung;
-                              if (gone) died(a.message);
-                              if (serial == s.serial && s.running) took_sweep(s, std::move(a));
-                            }));
+  s.request = link_.ask("", request->header, [this, &s, serial = s.serial](Answer a) {
+    link_.see_death(a);
+    if (serial == s.serial && s.running) took(s, a);
+  });
 }
 
-void Workbench::took_sweep(Sweeping& s, Answer a) {
+void Sweeps::took(Sweeping& s, const Answer& a) {
   if (a.kind == Answer::Kind::result) {
     s.sweep->took(json::parse(a.header));
-    return sweep_next(s);
+    return next(s);
   }
   std::string code = a.kind == Answer::Kind::hung ? "hung" : "crashed", message = a.message;
   if (a.kind == Answer::Kind::error) {
@@ -161,7 +150,7 @@ void Workbench::took_sweep(Sweeping& s, Answer a) {
            : refusal.exit_code == 4 ? "crashed"
                                     : json_fields::text(json::parse(a.header), "code");
   }
-  if (s.sweep->failed(code, message)) return sweep_next(s);
+  if (s.sweep->failed(code, message)) return next(s);
   s.running = false, s.now.clear(), s.serial++;
   s.trouble = code == "cancelled" ? sweep_stopped : message;
 }

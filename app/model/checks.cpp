@@ -1,12 +1,12 @@
-// The document's kernel on many problems that are drawn: a request for each, so that whatever else is wished goes
-// between them, and a crash ends one problem and not the search.
-#include <nlohmann/json.hpp>
+#include "app/model/checks.h"
 
-#include "app/engine/frame.h"
+#include <nlohmann/json.hpp>
+#include <utility>
+
 #include "app/engine/json_fields.h"
 #include "app/engine/xray_codec.h"
+#include "app/model/kernel_file.h"
 #include "app/model/requests.h"
-#include "app/model/workbench.h"
 #include "kernels/runtime/registry.h"
 
 namespace convscope {
@@ -18,8 +18,8 @@ constexpr int64_t cases_at_once = 100;
 
 }  // namespace
 
-void Workbench::check_others(const Document& document) {
-  stop_checking();
+void Checks::begin(const Document& document) {
+  stop();
   FuzzSpec spec;
   spec.base.dtype = document.problem.dtype;
   spec.cases = cases_at_once;
@@ -29,21 +29,25 @@ void Workbench::check_others(const Document& document) {
   checking_ = {};
   checking_.seed = spec.seed;
   checking_.document = document;
-  if (const OpenedFile* file = file_of(document.kernel)) checking_.text = file->compiled;
+  if (const OpenedFile* file = files_.of(document.kernel)) checking_.text = file->compiled;
   checking_.cases = spec.cases;
   checking_.fuzz = std::make_unique<Fuzz>(spec);
   checking_.running = true;
-  check_next();
+  next();
 }
 
-void Workbench::stop_checking() {
+void Checks::stop() {
   if (!std::exchange(checking_.running, false)) return;
   checking_.trouble = "stopped";
-  checking_serial_++;
-  client_->cancel(checking_id_);
+  serial_++;
+  link_.cancel(id_);
 }
 
-void Workbench::check_next() {
+void Checks::forget_file(const std::string& path) {
+  if (is_of_file(checking_.document.kernel, path)) stop();
+}
+
+void Checks::next() {
   const auto problem = checking_.fuzz->next();
   if (!problem) {
     checking_.running = false;
@@ -52,18 +56,13 @@ void Workbench::check_next() {
   Document one = checking_.document;
   one.problem = *problem;
   one.inputs = {};  // files are of one problem
-  std::vector<std::byte> payload;
-  json header = request_json(request_of(one), payload);
-  header["type"] = "judge";
-  checking_id_ = client_->post_latest(
-      "judge", header_text(header), std::move(payload), handlers([this, serial = ++checking_serial_](Answer a) {
-        const bool gone = a.kind == Answer::Kind::crashed || a.kind == Answer::Kind::hung;
-        if (gone) died(a.message);
-        if (serial == checking_serial_ && checking_.running) took_judged(std::move(a));
-      }));
+  id_ = link_.post("judge", "judge", one, json::object(), [this, serial = ++serial_](Answer a) {
+    link_.see_death(a);
+    if (serial == serial_ && checking_.running) took(a);
+  });
 }
 
-void Workbench::took_judged(Answer a) {
+void Checks::took(const Answer& a) {
   Status status = Status::crashed;
   bool fails = true;
   std::string sentence = "crashed: " + a.message;
@@ -97,7 +96,7 @@ void Workbench::took_judged(Answer a) {
     }
   }
   checking_.fuzz->judged(status, std::move(sentence), fails, not_given, sums);
-  check_next();
+  next();
 }
 
 }  // namespace convscope

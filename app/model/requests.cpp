@@ -1,0 +1,40 @@
+#include "app/model/requests.h"
+
+#include <nlohmann/json.hpp>
+
+namespace convscope {
+using nlohmann::json;
+
+bool is_gone(const Answer& a) {
+  if (a.kind != Answer::Kind::error) return a.kind != Answer::Kind::result;
+  json j = json::parse(a.header, nullptr, false);
+  return j.is_object() && j.value("field", json()) == "result";
+}
+
+RunRequest request_of(const Document& d) {
+  RunRequest r;
+  r.kernel = d.kernel;
+  r.problem = d.problem;
+  r.inputs = d.inputs;
+  r.device = d.device;
+  r.accuracy = d.accuracy;
+  r.tolerance = Gate{d.atol, d.rtol};
+  r.pictures = true;
+  return r;
+}
+
+Refusal refusal_of(const Answer& a) {
+  json j = json::parse(a.header, nullptr, false);
+  if (!j.is_object()) return {a.message.empty() ? "the engine gave no reason" : a.message, false, 1};
+  std::string code = j.value("code", "");
+  Refusal r{"", code == "cancelled", j.value("exit_code", 1)};
+  if (code == "bad-input")
+    r.text = j.value("field", "") + " " + j.value("value", "") + " " + j.value("rule", "");
+  else
+    r.text = j.value("message", a.message);
+  return r;
+}
+
+std::string trouble_of(const Answer& a) { return a.message.empty() ? refusal_of(a).text : a.message; }
+
+}  // namespace convscope

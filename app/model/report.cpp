@@ -47,12 +47,14 @@ Report report_from(const json& j, const Document& asked, bool final) {
   r.flops = number(p, "flops").value_or(0), r.least_bytes = number(p, "least_bytes").value_or(0);
   const json& v = part(j, "verdict");
   r.status = text(v, "status"), r.sentence = text(v, "sentence");
-  for (const auto& l : part(v, "layers"))
-    r.layers.push_back({text(l, "name"), text(l, "status"), text(l, "evidence"), texts(l, "found")});
-  // What a driver names bounds a time from below; the floor of the panels is by what was measured. Recordings of before
-  // call both by one name.
-  if (std::string& said = r.layers.back().evidence; said.find(" of the driver's clock") != said.npos)
-    if (const size_t at = said.find(", floor "); at != said.npos) said.replace(at, 8, ", no less than ");
+  for (const auto& l : part(v, "layers")) {
+    std::string said = text(l, "evidence");
+    // What a driver names bounds a time from below; the floor of the panels is by what was measured. Recordings of
+    // before call both by one name.
+    if (const size_t at = said.find(", floor "); at != said.npos && said.find(" of the driver's clock") != said.npos)
+      said.replace(at, 8, ", no less than ");
+    r.layers.push_back({text(l, "name"), text(l, "status"), std::move(said), texts(l, "found")});
+  }
   r.accuracy_allowed = text(part(j, "accuracy"), "allowed"), r.accuracy_ran = text(part(j, "accuracy"), "ran");
 
   const json& e = part(j, "error");

@@ -42,7 +42,7 @@ void Runs::restore() {
 
 void Runs::post(const Document& document) {
   if (news_.begins) news_.begins(restoring_);
-  running_ = true, was_cut_ = false;
+  running_ = true, was_cut_ = cancelled_ = false;
   posted_ = std::chrono::steady_clock::now();
   link_.works_since(posted_);
   uint64_t serial = ++serial_;
@@ -85,6 +85,7 @@ void Runs::took(uint64_t serial, Answer a, const Document& document) {
     Refusal refusal = refusal_of(a);
     if (refusal.cancelled) {
       link_.note("cancelled");
+      cancelled_ = true;
       if (report_ && !report_->final) report_ = nullptr;  // its verdict will not come
       return;
     }

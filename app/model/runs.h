@@ -42,6 +42,7 @@ class Runs {
   std::shared_ptr<const Report> picture() const { return picture_; }
   std::string picture_key() const { return picture_ ? picture_->key : ""; }
   bool running() const { return running_; }
+  bool cancelled() const { return cancelled_; }
   const Document& wanted() const { return wanted_; }
   // Whether a run was cut short by a new text, and none has begun since: it is to be made up for.
   bool owes_a_run() const { return was_cut_; }
@@ -72,6 +73,7 @@ class Runs {
   std::chrono::steady_clock::time_point posted_;
   bool running_ = false, restoring_ = false, may_restore_ = true;
   bool was_cut_ = false;                        // by a new text of its kernel
+  bool cancelled_ = false;                      // the last one, before its verdict had come
   std::vector<std::function<void()>> refused_;  // what to forget when the next result comes
   std::shared_ptr<const Report> report_, picture_;
   double last_picture_ms_ = 0;

@@ -178,7 +178,7 @@ void App::undo() {
     return;
   }
   // A lesson is one step of undo: in the middle of it that would leave its text without what it speaks of.
-  if (lesson_ && document() == lesson_->steps[lesson_step_].document)
+  if (lesson_ && lesson_step_ > 0 && document() == lesson_->steps[lesson_step_].document)
     return say("This is as the step begins: Page Up goes to the one before, End leaves the lesson");
   Document before = document();
   if (!history_.undo()) return;

@@ -154,12 +154,12 @@ SCENARIO(lines_that_do_not_compile_are_marked_and_gone_to) {
   CHECK(g.says("does not compile, 2 errors: line 1: 'wrong_a' was not declared"));
   const float before = top_of_text();
   CHECK(before > 0);
-  // The caret is in the first one's line.
+  // The caret is in the first one's line. It goes to what the compiler names in the next.
   g.press("next-error");
   g.frames(5);
-  g.ctx->KeyChars("//");
+  g.ctx->KeyChars("0;//");
   g.frames(2);
-  CHECK_EQ(typed(), "int a = wrong_a;\n//int b = wrong_b;\n" + right);
+  CHECK_EQ(typed(), "int a = wrong_a;\nint b = 0;//wrong_b;\n" + right);
   g.until([&] { return errors().size() == 1 && !g.bench().files().of(file)->compiling; }, "it is compiled again", 60);
   g.settle();
   CHECK_EQ(top_of_text(), before);
@@ -172,7 +172,7 @@ SCENARIO(lines_that_do_not_compile_are_marked_and_gone_to) {
   g.ctx->KeyChars("//");
   g.until([&] { return g.bench().files().of(file)->trouble.empty(); }, "it compiles", 60);
   g.settle();
-  CHECK_EQ(g.read("two.cu"), "//int a = wrong_a;\n//int b = wrong_b;\n" + right);
+  CHECK_EQ(g.read("two.cu"), "//int a = wrong_a;\nint b = 0;//wrong_b;\n" + right);
   CHECK_EQ(top_of_text(), before);
   CHECK_EQ(times_said(g, "E"), marked - 2);
   CHECK_EQ(g.bench().runs().report()->status, std::string("right"));

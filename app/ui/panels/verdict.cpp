@@ -500,7 +500,12 @@ void draw_verdict(Frame& f) {
       empty_state(f.theme, "Being judged",
                   f.bench.link().status().phase.empty() ? "the first comparison is on its way"
                                                         : f.bench.link().status().phase.c_str());
-    else if (empty_state(f.theme, "No verdict yet", "Choose a kernel and a problem, and run it (F5).", "Run"))
+    else if (f.bench.runs().cancelled()
+                 ? empty_state(f.theme, "Cancelled",
+                               "It was stopped before its verdict had come; the maps show what was "
+                               "there by then.",
+                               "Run again")
+                 : empty_state(f.theme, "No verdict yet", "Choose a kernel and a problem, and run it (F5).", "Run"))
       f.act("run");
     return;
   }

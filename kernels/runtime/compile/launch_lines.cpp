@@ -123,7 +123,7 @@ std::optional<Line> line_of(std::string_view text, int number, const std::string
   if (words.size() < 2 || words[1].find('=') != words[1].npos)
     refuse(name, number, "launch", "needs the name of a __global__ function after it");
   line.function = words[1];
-  static const std::regex function_name(R"([A-Za-z_]\w*(<[\w,:]*>)?)");
+  static const std::regex function_name(R"((?:[A-Za-z_]\w*::)*[A-Za-z_]\w*(<[\w,:]*>)?)");
   if (!std::regex_match(line.function, function_name)) refuse(name, number, line.function, "is no function's name");
   const std::vector<std::string> keys = {"grid", "block", "shared", "args", "supports", "type", "accuracy"};
   for (size_t i = 2; i < words.size(); i++) {
@@ -291,6 +291,12 @@ std::string fields_not_in(const std::vector<std::string>& expressions) {
   return list.empty() ? "" : fmt::format("  not_given({{{}}});\n", list);
 }
 
+// up::k<up::T> is k<up::T>: a driver knows it by its last name (for_gpu.h).
+static std::string_view without_namespaces(std::string_view function) {
+  const size_t end = std::min(function.find('<'), function.size()), at = function.substr(0, end).rfind("::");
+  return at == function.npos ? function : function.substr(at + 2);
+}
+
 std::string registration_of_lines(std::string_view text, const std::string& name) {
   const std::vector<Line> lines = lines_of(text, name);
   if (lines.empty()) return "";
@@ -304,7 +310,7 @@ std::string registration_of_lines(std::string_view text, const std::string& name
   const std::string type = value("type", "f32");
   std::string idea = idea_of(text);
   if (idea.empty()) idea = first.function;
-  std::string identifier = first.function.substr(0, first.function.find('<'));
+  std::string identifier = last_part(first.function.substr(0, first.function.find('<')));
   // Of the comment's line a compiler's message shall speak, wherever the error is in what follows.
   auto line_is = [&](int n) { return fmt::format("#line {} {}\n", n, at_file); };
   std::string out = "\n" + undefined_names();  // the file's own may be macros
@@ -346,8 +352,8 @@ std::string registration_of_lines(std::string_view text, const std::string& name
         line_is(line.number) + fmt::format(
                                    "    convscope_plan.launch(::convscope::TypedEntry<&::{}>{{{}}}, {{{}}}, {{{}}}, "
                                    "static_cast<size_t>({})){}.args({});\n",
-                                   line.function, c_string(device_name(line.function)), shape("grid"), shape("block"),
-                                   shared == line.values.end() ? "0" : shared->second,
+                                   line.function, c_string(device_name(without_namespaces(line.function))),
+                                   shape("grid"), shape("block"), shared == line.values.end() ? "0" : shared->second,
                                    bounds.empty() ? "" : fmt::format(".bounded(::{})", bounds), line.values.at("args"));
   }
   return out + "  });\n}\n";

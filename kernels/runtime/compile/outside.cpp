@@ -19,6 +19,7 @@
 #include "kernels/runtime/compile/half_rules.h"
 #include "kernels/runtime/compile/host_code.h"
 #include "kernels/runtime/compile/host_functions.h"
+#include "kernels/runtime/compile/include_rules.h"
 #include "kernels/runtime/compile/launch_bounds.h"
 #include "kernels/runtime/compile/launch_lines.h"
 #include "kernels/runtime/compile/load_inline.h"
@@ -328,6 +329,7 @@ std::string for_host(const std::string& text, const std::string& name) {
   const std::string cuda = cuda_source(text, name);
   if (name.ends_with(".py")) check_load_inline(text, name);
   check_device_code(cuda, name, !name.ends_with(".py") || inline_extensions(text).size() < 2);
+  if (!registers_itself(cuda)) check_includes(cuda, name, name.ends_with(".py"));
   const bool own = registers_itself(cuda);
   std::string registration = own ? "" : registration_of_lines(cuda, name);
   if (!registration.empty())

@@ -6,6 +6,22 @@
 
 namespace convscope::host {
 
+bool PythonWalk::only_says(const std::string& path) {
+  return path == "print" || path.starts_with("logging.logger.") || path.starts_with("warnings.warn");
+}
+bool PythonWalk::calls_something(const Expression& e) {
+  static const std::set<std::string> looks = {"tuple", "list", "len",    "str", "repr",  "int",  "float", "type",
+                                              "round", "size", "stride", "dim", "numel", "item", "mean",  "std",
+                                              "max",   "min",  "sum",    "abs", "norm",  "join", "format"};
+  auto in = [](auto& self, const Expression& part) -> bool {
+    if (part.kind == Expression::call && !looks.contains(part.parts.front().word)) return true;
+    if (part.kind == Expression::naming) return true;
+    return std::any_of(part.parts.begin(), part.parts.end(), [&](const auto& inner) { return self(self, inner); });
+  };
+  return std::any_of(e.parts.begin() + 1, e.parts.end(), [&](const auto& part) { return in(in, part); }) ||
+         std::any_of(e.named.begin(), e.named.end(), [&](const auto& named) { return in(in, named.second); });
+}
+
 std::optional<PythonValue> PythonWalk::calling_function(const std::string& name, const PythonArguments& a) {
   auto with = [&](const Value& f, Value::List given) { return called(f, {std::move(given), {}}); };
   const Value* key = a.find("key", 99);

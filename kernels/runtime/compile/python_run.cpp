@@ -40,6 +40,7 @@ class Module : PythonWalk {
     } cleared{*self};
     const Statement* init = method_of(file_, type, "__init__");
     ops_.made_on = kCPU;
+    look_at_default_type(file_.text, type_);
     if (init) {
       makes_ = true;
       call_function(*init, self, of_the_layer(*init));
@@ -56,7 +57,7 @@ class Module : PythonWalk {
     const Value y = call_function(forward, self, given);
     if (const Tensor* t = tensor_in(y)) return *t;
     if (auto list = list_in(y); list && !list->empty() && tensor_in(list->front())) return *tensor_in(list->front());
-    throw NotFollowedHere(fmt::format("its forward() returns {}, where a tensor belongs", kind_of(y)));
+    throw FailsInPyTorch(fmt::format("its forward() returns {}, where a tensor belongs", kind_of(y)));
   }
 
  private:
@@ -248,12 +249,20 @@ class Module : PythonWalk {
       throw NotFollowedHere(fmt::format("its module gives {}() {} values{}; it takes {}", name,
                                         a.by_place.size() + a.by_name.size(), a.by_name.empty() ? "" : ", some by name",
                                         f.parameters));
-    return f.call(given);
+    try {
+      return f.call(given);
+    } catch (const WrongArgument& e) {
+      const auto at = std::find_if(given.begin(), given.end(), [&](const Value& v) { return kind_of(v) == e.kind; });
+      const auto i = static_cast<size_t>(at - given.begin());
+      throw FailsInPyTorch(fmt::format("{}() is given {}{}, where {} belongs", name, e.kind,
+                                       i < given.size() ? fmt::format(" as its argument {}", i + 1) : "", e.wanted));
+    }
   }
   // nn.ConvTranspose1d(…): its weights are the problem's, its numbers what it is given.
   Value layer(const PythonArguments& a) {
     auto o = std::make_shared<Object>();
     o->kind = Object::layer;
+    look_at_dtype(a, "nn.ConvTranspose1d", type_);
     const std::pair<const char*, Value> fields[] = {
         {"in_channels", {}},      {"out_channels", {}},      {"kernel_size", {}},
         {"stride", {int64_t{1}}}, {"padding", {int64_t{0}}}, {"output_padding", {int64_t{0}}},
@@ -297,6 +306,8 @@ class Module : PythonWalk {
     if (o->sizes == Sizes{p_.out_channels} && p_.bias) return has_bias_ = true, bias();
     // Where none is asked for it stands in for one: zeros, which is what initialising leaves of empty memory too.
     if (o->sizes == Sizes{p_.out_channels} && o->name == "torch.empty") o->name = "torch.zeros";
+    const bool whole = o->sizes == Sizes{p_.in_channels, p_.out_channels, p_.kernel_size};
+    if (whole && p_.groups != 1 && !has_weights_ && !takes({"g", "groups"})) refuse("takes no groups");
     if (!has_weights_) look_at_sizes(p_, o->sizes);  // else it may be what they are packed into
     return moves_along(settled(v));
   }
@@ -402,22 +413,6 @@ class Module : PythonWalk {
     }
     return called(f, arguments(e, l));
   }
-  static bool only_says(const std::string& path) {
-    return path == "print" || path.starts_with("logging.logger.") || path.starts_with("warnings.warn");
-  }
-  // What may change something: not what only looks.
-  static bool calls_something(const Expression& e) {
-    static const std::set<std::string> looks = {"tuple", "list", "len",    "str", "repr",  "int",  "float", "type",
-                                                "round", "size", "stride", "dim", "numel", "item", "mean",  "std",
-                                                "max",   "min",  "sum",    "abs", "norm",  "join", "format"};
-    auto in = [](auto& self, const Expression& part) -> bool {
-      if (part.kind == Expression::call && !looks.contains(part.parts.front().word)) return true;
-      if (part.kind == Expression::naming) return true;
-      return std::any_of(part.parts.begin(), part.parts.end(), [&](const auto& inner) { return self(self, inner); });
-    };
-    return std::any_of(e.parts.begin() + 1, e.parts.end(), [&](const auto& part) { return in(in, part); }) ||
-           std::any_of(e.named.begin(), e.named.end(), [&](const auto& named) { return in(in, named.second); });
-  }
   // next(iter(all)), next((a for a in all), otherwise): of what is walked through elsewhere, nobody knows how far.
   Value first_of(const Expression& e, Locals& l) {
     const Expression& from = e.parts[1];
@@ -499,6 +494,7 @@ class Module : PythonWalk {
     auto is_of = [&](const auto& list) { return std::find(list.begin(), list.end(), path) != list.end(); };
     if (is_of(of_values) || (makes_ && is_of(in_init))) {
       auto made = std::make_shared<Object>();
+      look_at_dtype(a, path, type_);
       made->kind = Object::made, made->name = path, made->sizes = sizes_in(a.by_place);
       return {made};
     }
@@ -524,10 +520,12 @@ class Module : PythonWalk {
       o.self->attributes[std::get<std::string>(name->is)] = parameter(*v);
       return {};
     }
+    look_at_conversion(o.name, a, type_);
     return {o.self};
   }
   const ConvProblem& p_;
   const Given& given_;
+  const ScalarType type_ = given_.tensor(x).scalar_type();  // of the problem's tensors
   std::map<std::string, const PythonFunction*> functions_;
   std::vector<std::string> asked_;  // what the module's __init__() is given, in the usual names
   bool makes_ = false, has_bias_ = false, has_weights_ = false;  // of the layer's sizes

@@ -149,6 +149,85 @@ Tensor scaled(const PythonOperations& ops, const Tensor& t, double by) {
   return ops.add(nothing, t, by);
 }
 
+int64_t dimension_of(const Tensor& t, int64_t d) {
+  if (d < 0) d += t.dim();
+  return d >= 0 && d < t.dim() ? d : throw NotFollowed{};
+}
+
+// chunk, split, unbind: views of the parts of a tensor.
+std::optional<PythonValue> parts_of(const Tensor& t, const std::string& name, const PythonArguments& a) {
+  if (name != "chunk" && name != "split" && name != "unbind") return {};
+  const bool single = name == "unbind";
+  const int64_t d = dimension_of(t, number_at(a, single ? 0 : 1, "dim", 0)), all = t.size(d);
+  PythonValue::List parts;
+  if (single) {
+    for (int64_t i = 0; i < all; i++) parts.push_back({t.select(d, i)});
+    return python_tuple(std::move(parts));
+  }
+  const PythonValue* how = a.find(name == "chunk" ? "chunks" : "split_size_or_sections", 0);
+  if (!how) how = a.find("split_size", 0);
+  if (!how) throw NotFollowed{};
+  Sizes sizes;
+  if (name == "split" && list_in(*how)) {
+    sizes = sizes_in(*list_in(*how));
+  } else {
+    const int64_t n = whole_number(*how), each = name == "chunk" && n > 0 ? (all + n - 1) / n : n;
+    if (each < 1) throw NotFollowed{};
+    for (int64_t at = 0; at < all; at += each) sizes.push_back(std::min(each, all - at));
+  }
+  int64_t at = 0;
+  for (const int64_t n : sizes) parts.push_back({t.narrow(d, at, n)}), at += n;
+  if (at != all) throw NotFollowed{};
+  return python_tuple(std::move(parts));
+}
+
+// flatten, unflatten, movedim, and repeat where nothing but single places is repeated: the same values, seen otherwise.
+std::optional<Tensor> seen_otherwise(const PythonOperations& ops, const Tensor& t, const std::string& name,
+                                     const PythonArguments& a) {
+  auto viewed = [&](const Sizes& sizes) { return (t.is_contiguous() ? t : ops.clone(t)).view(sizes); };
+  Sizes sizes = t.sizes();
+  if (name == "flatten") {
+    const int64_t first = dimension_of(t, number_at(a, 0, "start_dim", 0)),
+                  last = dimension_of(t, number_at(a, 1, "end_dim", -1));
+    if (first > last) throw NotFollowed{};
+    int64_t all = 1;
+    for (int64_t d = first; d <= last; d++) all *= sizes[static_cast<size_t>(d)];
+    sizes.erase(sizes.begin() + first, sizes.begin() + last + 1);
+    sizes.insert(sizes.begin() + first, all);
+    return viewed(sizes);
+  }
+  if (name == "unflatten") {
+    const int64_t d = dimension_of(t, number_at(a, 0, "dim"));
+    const PythonValue* into = a.find("sizes", 1);
+    if (!into || !list_in(*into)) throw NotFollowed{};
+    const Sizes parts = sizes_in(*list_in(*into));
+    sizes.erase(sizes.begin() + d);
+    sizes.insert(sizes.begin() + d, parts.begin(), parts.end());
+    return viewed(sizes);
+  }
+  if (name == "movedim" || name == "moveaxis") {
+    const int64_t from = dimension_of(t, number_at(a, 0, "source")),
+                  to = dimension_of(t, number_at(a, 1, "destination"));
+    Sizes order;
+    for (int64_t d = 0; d < t.dim(); d++)
+      if (d != from) order.push_back(d);
+    order.insert(order.begin() + to, from);
+    return t.permute(order);
+  }
+  if (name == "repeat") {
+    const Sizes times = sizes_in(a.by_place);
+    if (times.size() < sizes.size()) throw NotFollowed{};
+    sizes.insert(sizes.begin(), times.size() - sizes.size(), 1);
+    const Tensor wide = viewed(sizes);
+    for (size_t d = 0; d < sizes.size(); d++) {
+      if (sizes[d] != 1 && times[d] != 1) throw NotFollowed{};
+      sizes[d] *= times[d];
+    }
+    return ops.clone(wide.expand(sizes));
+  }
+  return {};
+}
+
 }  // namespace
 
 PythonValue tensor_attribute(const Tensor& t, const std::string& name) {
@@ -206,8 +285,8 @@ PythonValue tensor_method(const PythonOperations& ops, const Tensor& t, const st
     return {of.view(sizes_in(a.by_place))};
   }
   if (name == "view_as" || name == "reshape_as") return {t.view(tensor_at(a, 0, "other").sizes())};
-  if (name == "flatten" && a.by_place.empty() && a.by_name.empty())
-    return {(t.is_contiguous() ? t : ops.clone(t)).view({-1})};
+  if (auto parts = parts_of(t, name, a)) return *parts;
+  if (auto other = seen_otherwise(ops, t, name, a)) return {*other};
   if (name == "squeeze" && (!a.by_place.empty() || !a.by_name.empty())) return {t.squeeze(number_at(a, 0, "dim"))};
   if (name == "unsqueeze") return {t.unsqueeze(number_at(a, 0, "dim"))};
   if (name == "narrow") return {t.narrow(number_at(a, 0, "dim"), number_at(a, 1, "start"), number_at(a, 2, "length"))};
@@ -405,9 +484,9 @@ PythonValue call_of_path(const PythonOperations& ops, const std::string& path, c
     return {ops.pad(tensor_at(a, 0), sizes_in(*list_in(*pad)), value && !is_none(*value) ? real_number(*value) : 0)};
   }
   static const std::set<std::string> of_tensors = {
-      "clamp",   "clamp_min", "clamp_max", "flip",   "transpose", "permute",  "reshape",
-      "squeeze", "unsqueeze", "narrow",    "select", "add",       "sub",      "matmul",
-      "mm",      "bmm",       "clone",     "numel",  "t",         "swapaxes", "flatten"};
+      "clamp",  "clamp_min", "clamp_max", "flip",  "transpose", "permute", "reshape",   "squeeze", "unsqueeze",
+      "narrow", "select",    "add",       "sub",   "matmul",    "mm",      "bmm",       "clone",   "numel",
+      "t",      "swapaxes",  "flatten",   "chunk", "split",     "unbind",  "unflatten", "movedim", "moveaxis"};
   if (path.starts_with("torch.") && path.rfind('.') == 5 && of_tensors.contains(name) && !a.by_place.empty()) {
     PythonArguments rest = a;
     rest.by_place.erase(rest.by_place.begin());

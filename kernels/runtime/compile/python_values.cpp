@@ -49,8 +49,9 @@ ListSort* sort_kept(const PythonValue& v) {
 }  // namespace
 
 void refuse_argument(const PythonValue& v, const char* wanted) {
-  throw NotFollowedHere(
-      fmt::format("its module gives a function of the host code {}, where {} belongs", kind_of(v), wanted));
+  throw WrongArgument(
+      fmt::format("its module gives a function of the host code {}, where {} belongs", kind_of(v), wanted), kind_of(v),
+      wanted);
 }
 
 int64_t whole_number(const PythonValue& v) {

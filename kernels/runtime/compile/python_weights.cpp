@@ -1,6 +1,7 @@
 #include "kernels/runtime/compile/python_weights.h"
 
 #include <fmt/format.h>
+#include <regex>
 
 #include "kernels/runtime/compile/launch_lines.h"
 #include "kernels/runtime/compile/python_run.h"
@@ -50,6 +51,43 @@ void look_at_layer(const ConvProblem& p, const std::map<std::string, PythonValue
   throw WrongWeights(
       fmt::format("its module's nn.ConvTranspose1d has weights of sizes [{}], where the layer's has [{}]: {}",
                   fmt::join(own, ", "), fmt::join(asked, ", "), why));
+}
+
+namespace {
+
+void look_at_type(ScalarType own, const std::string& how, ScalarType asked) {
+  const bool number =
+      own == ScalarType::Float || own == ScalarType::Double || own == ScalarType::Half || own == ScalarType::BFloat16;
+  if (number && own != asked)
+    refuse("is made in ", name_of(own), " (", how, "), and the problem is in ", name_of(asked));
+}
+
+}  // namespace
+
+void look_at_default_type(const std::string& text, ScalarType asked) {
+  static const std::regex said(R"((?:^|\n)[ \t]*torch\.set_default_dtype\s*\(\s*torch\.(\w+))");
+  for (auto it = std::sregex_iterator(text.begin(), text.end(), said); it != std::sregex_iterator(); ++it) {
+    const PythonValue type = value_of_path("torch." + (*it)[1].str());
+    if (auto own = std::get_if<ScalarType>(&type.is)) look_at_type(*own, "torch.set_default_dtype()", asked);
+  }
+}
+
+void look_at_conversion(const std::string& method, const PythonArguments& a, ScalarType asked) {
+  const std::pair<const char*, ScalarType> own[] = {{"float", ScalarType::Float},
+                                                    {"double", ScalarType::Double},
+                                                    {"half", ScalarType::Half},
+                                                    {"bfloat16", ScalarType::BFloat16}};
+  for (const auto& [name, type] : own)
+    if (method == name) look_at_type(type, "." + method + "()", asked);
+  if (method != "to" && method != "type") return;
+  for (const PythonValue& v : a.by_place)
+    if (auto type = std::get_if<ScalarType>(&v.is)) look_at_type(*type, "." + method + "()", asked);
+  look_at_dtype(a, "." + method + "()", asked);
+}
+
+void look_at_dtype(const PythonArguments& a, const std::string& of, ScalarType asked) {
+  if (const auto named = a.by_name.find("dtype"); named != a.by_name.end())
+    if (auto type = std::get_if<ScalarType>(&named->second.is)) look_at_type(*type, "dtype= of " + of, asked);
 }
 
 std::optional<PythonValue> number_of_layer(const ConvProblem& p, const std::string& name) {

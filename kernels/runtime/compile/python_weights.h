@@ -13,6 +13,13 @@ void look_at_sizes(const ConvProblem& p, const Sizes& own);
 // An nn.ConvTranspose1d, by what it was made with. Errors: WrongWeights.
 void look_at_layer(const ConvProblem& p, const std::map<std::string, PythonValue>& attributes);
 
+// The problem's tensors are of one type, and so is a module that is made for it: by torch.set_default_dtype() in the
+// file's text, by .half(), .to(torch.float64) and the like, by dtype= of what makes weights. Errors: std::exception,
+// which says that the problem is in another.
+void look_at_default_type(const std::string& text, ScalarType asked);
+void look_at_conversion(const std::string& method, const PythonArguments& a, ScalarType asked);
+void look_at_dtype(const PythonArguments& a, const std::string& of, ScalarType asked);
+
 // What a parameter of that name is given for the problem; nothing: its name does not tell.
 std::optional<PythonValue> number_of_layer(const ConvProblem& p, const std::string& name);
 

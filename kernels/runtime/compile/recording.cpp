@@ -375,11 +375,16 @@ std::string refused(const ConvProblem& p, const Called& host_code) {
     Plan plan(p);
     record(p, plan, host_code);
     return "";
+  } catch (const FailsInPyTorch& e) {
+    return std::string(fails_in_pytorch) + e.what();
   } catch (const NotFollowedHere& e) {
     return std::string(not_followed_here) + e.what();
   } catch (const std::exception& e) {
     const std::string own = e.what();
-    return own.starts_with("its host code ") || own.find(" is not compiled here ") != own.npos
+    // What a module has no parameter for, or is made with, is no refusal of its code.
+    const bool itself =
+        own.starts_with("takes no ") || own.starts_with("always has ") || own.starts_with("is made in ");
+    return itself || own.starts_with("its host code ") || own.find(" is not compiled here ") != own.npos
                ? own
                : "is refused by its host code: " + (own.empty() ? "it says no why" : own);
   }

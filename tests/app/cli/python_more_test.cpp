@@ -111,5 +111,65 @@ TEST_F(PythonMoreCli, WhatIsNotKnownOrNotEqualIsRefused) {
       << said;
 }
 
+// A module of another type than the problem's, and what raises in PyTorch: neither is followed as if it were right.
+TEST_F(PythonMoreCli, WhatRaisesInPyTorchIsNoRightKernel) {
+  const Words run_it = Words{"run"} + little;
+  const std::string right = test::text_file(test::project_file("assets/kernels/extension.py"));
+  int n = 0;
+  auto said = [&](const std::string& from, const std::string& to, const Words& how) {
+    return said_of(changed_text(right, from, to, "m" + std::to_string(n++) + ".py"), how);
+  };
+  const std::string made = "groups, bias, dilation)";
+  for (const std::string how : {".half()", ".to(torch.float64)", ".cuda().to(dtype=torch.bfloat16)"}) {
+    const std::string words = said(made, made + how, run_it);
+    EXPECT_TRUE(holds(words, " is made in ") && holds(words, "and the problem is in Float")) << words;
+  }
+  std::string words = said(made, "groups, bias, dilation, dtype=torch.float16)", run_it);
+  EXPECT_TRUE(holds(words, " is made in Half (dtype= of nn.ConvTranspose1d), and the problem is in Float")) << words;
+  words = said("import torch\n", "import torch\ntorch.set_default_dtype(torch.float64)\n", run_it);
+  EXPECT_TRUE(holds(words, " is made in Double (torch.set_default_dtype()), and")) << words;
+  words = said(made, made + ".float().cuda()", run_it);
+  EXPECT_TRUE(holds(words, "right: all ")) << words;
+  // A bias that is asked for where there is none.
+  std::string text = changed_into(right, "c10::optional<torch::Tensor> bias,", "torch::Tensor bias,");
+  text = changed_into(text, "bias ? bias->data_ptr<scalar_t>() : nullptr", "bias.data_ptr<scalar_t>()");
+  text = changed_into(text, "c10::optional<torch::Tensor>, int64_t", "torch::Tensor, int64_t");
+  const std::string required = file("required.py", text);
+  words = said_of(required, run_it + Words{"--bias"});
+  EXPECT_TRUE(holds(words, "right: all ")) << words;
+  const auto r = run(run_it + Words{required});
+  EXPECT_EQ(r.code, 1);
+  EXPECT_TRUE(holds(r.out, "fails in PyTorch: conv_transpose1d() is given None as its argument 3, where a tensor"))
+      << r.out;
+  const auto checked = run(Words{"check", required, "--cases", "20"});
+  EXPECT_EQ(checked.code, 1) << checked.out;
+  EXPECT_TRUE(holds(checked.out, "fails in PyTorch: ")) << checked.out;
+}
+
+TEST_F(PythonMoreCli, PartsOfTensorsAreFollowed) {
+  const std::string right = test::text_file(test::project_file("assets/kernels/extension.py")),
+                    call = "        return self.op.conv_transpose1d(x,";
+  const Words run_it = Words{"run"} + little + Words{"--batch", "3", "--bias"};
+  int n = 0;
+  auto said = [&](const std::string& before) {
+    return said_of(changed_text(right, call, before + call, "p" + std::to_string(n++) + ".py"), run_it);
+  };
+  for (const char* same :
+       {"        x = torch.cat(x.split(1, dim=0))\n", "        x = torch.cat(torch.chunk(x, 2, dim=0), dim=0)\n",
+        "        x = torch.cat([part.unsqueeze(0) for part in x.unbind()])\n",
+        "        first, rest = x.split([1, 2])\n        x = torch.cat((first, rest))\n",
+        "        x = x.flatten(1).unflatten(1, (-1, x.size(2)))\n",
+        "        x = x.movedim(1, 2).contiguous().movedim(2, 1)\n"}) {
+    const std::string words = said(same);
+    EXPECT_TRUE(holds(words, "right: all ")) << same << words;
+  }
+  for (const char* other : {"        first, rest = x.split([1, 2])\n        x = torch.cat((rest, first))\n",
+                            "        x = x[:1].repeat(3, 1, 1)\n",
+                            "        x = x.flatten(1).unflatten(1, (x.size(2), -1)).transpose(1, 2).contiguous()\n"}) {
+    const std::string words = said(other);
+    EXPECT_TRUE(holds(words, "wrong: ")) << other << words;
+  }
+}
+
 }  // namespace
 }  // namespace convscope

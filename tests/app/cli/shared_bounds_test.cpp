@@ -138,6 +138,21 @@ TEST_F(SharedBoundsCli, WhatLeavesAnArrayIsToldWithItsLine) {
 }
 
 // So far beside it that without room there the engine would end before anything is told.
+// A load by __ldg() is where it stands, whether its value is taken or not.
+TEST_F(SharedBoundsCli, ALoadWhoseValueIsNotTakenIsALoad) {
+  const std::string right = test::text_file(test::project_file("assets/kernels/gather.cu"));
+  std::string text = changed_into(right, "if (t < 0 || t % s != 0) continue;", "const bool lands = t % s == 0;");
+  text = changed_into(text, "if (i >= L) continue;", "const bool is = lands && t >= 0 && i < L;");
+  text = changed_into(text, "sum += x[(static_cast<long long>(n) * Cin + ci) * L + i] *", "sum += (is ? v : 0) *");
+  text = changed_into(text, "for (int ci = first; ci < first + in_group; ci++)",
+                      "for (int ci = first; ci < first + in_group; ci++) {\n"
+                      "const float v = __ldg(&x[(static_cast<long long>(n) * Cin + ci) * L + i]);");
+  text = changed_into(text, "* K + k];", "* K + k]; }");
+  const auto r = run(Words{"run", file("masked.cu", text)} + little);
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  EXPECT_TRUE(holds(r.out, " of x, which has ") && holds(r.out, "at masked.cu:2")) << r.out;
+}
+
 TEST_F(SharedBoundsCli, WhatIsWrittenFarBesideAnArraySpoilsNothing) {
   const auto r =
       run(Words{"run", changed("gather.cu", "  float sum = b ? b[co] : 0.0f;",

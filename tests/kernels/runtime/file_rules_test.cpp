@@ -3,6 +3,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/runtime/compile/device_rules.h"
+#include "kernels/runtime/compile/include_rules.h"
 #include "kernels/runtime/compile/load_inline.h"
 #include "tests/support.h"
 
@@ -94,6 +95,44 @@ TEST(FileRules, WhatNvccBuildsIsTaken) {
   EXPECT_NE(refused_by_nvcc(in_kernel("float act(float v) { return v; }", "y[0] = act(v);")), "");
   EXPECT_NE(refused_by_nvcc(in_kernel("#include <vector>", "std::vector<float> all(3); y[0] = all[0];")), "");
   EXPECT_NE(refused_by_nvcc(in_kernel("", "if (v < 0) throw 1;")), "");
+}
+
+// As nvcc 13.0 with PyTorch 2.11 takes them, each tried there.
+TEST(FileRules, NamesNeedTheirHeaders) {
+  auto refused = [](const std::string& cuda, bool python = false) -> std::string {
+    try {
+      check_includes(cuda, "f.cu", python);
+    } catch (const CompileError& e) {
+      return e.what();
+    }
+    return "";
+  };
+  const std::string torch = "#include <torch/extension.h>\n", context = "#include <ATen/cuda/CUDAContext.h>\n",
+                    guard = "#include <c10/cuda/CUDAGuard.h>\n", stream = "auto s = at::cuda::getCurrentCUDAStream();",
+                    guarded = "at::cuda::CUDAGuard g(0);", half = "__half h;", bf16 = "__nv_bfloat16 h;";
+  EXPECT_EQ(refused(torch + "\n" + stream),
+            "f.cu:3: at::cuda::getCurrentCUDAStream is not known to PyTorch's compiler without its header: #include "
+            "<ATen/cuda/CUDAContext.h>");
+  EXPECT_EQ(refused(stream, true),
+            "f.cu:1: at::cuda::getCurrentCUDAStream is not known to PyTorch's compiler without its header: #include "
+            "<ATen/cuda/CUDAContext.h>");
+  EXPECT_EQ(refused(half), "f.cu:1: __half is not known to nvcc without its header: #include <cuda_fp16.h>");
+  for (const std::string& cuda :
+       {torch + context + guarded, torch + "#include <ATen/cuda/Exceptions.h>\n" + guarded,
+        torch + "#include <c10/cuda/CUDAException.h>\n" + stream, torch + "AT_CUDA_CHECK(e);",
+        torch + "C10_CUDA_KERNEL_LAUNCH_CHECK();", torch + "at::cuda::getCurrentDeviceProperties();",
+        torch + "gpuAtomicAdd(p, v);", std::string("torch::Tensor f();"), "#include <cuda_pipeline.h>\n" + half,
+        "#include <curand_kernel.h>\n" + half, "#include <cstdio>\n" + half, "#include <cuda_fp16.h>\n" + bf16})
+    EXPECT_NE(refused(cuda), "") << cuda;
+  for (const std::string& cuda :
+       {torch + context + stream, torch + guard + stream, torch + guard + guarded,
+        torch + "#include <c10/cuda/CUDAStream.h>\n" + stream, torch + "#include <ATen/cuda/CUDAEvent.h>\n" + guarded,
+        torch + context + "C10_CUDA_KERNEL_LAUNCH_CHECK();", torch + half, torch + bf16, "#include <mma.h>\n" + half,
+        "#include <mma.h>\n" + bf16, "#include <cooperative_groups.h>\n" + half, "#include <cub/cub.cuh>\n" + bf16,
+        "#include <cuda_bf16.h>\n" + half, "#include <cublas_v2.h>\n" + half, "struct __half { short v; };" + half,
+        "// " + half, "#include <my/own.h>\n" + half})
+    EXPECT_EQ(refused(cuda), "") << cuda;
+  EXPECT_EQ(refused(half, true), "") << "PyTorch's types bring it";
 }
 
 }  // namespace

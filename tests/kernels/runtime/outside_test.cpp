@@ -128,5 +128,18 @@ torch::Tensor forward(torch::Tensor x, torch::Tensor w) {
   EXPECT_NO_THROW(bring("again.cu", test::text_file(test::project_file("assets/kernels/shared_sum.cu"))));
 }
 
+// A launch line names a kernel as it is called from outside of every namespace.
+TEST_F(Outside, AKernelInANamespace) {
+  const std::string text =
+      "// convscope: launch up::fill<4> grid=ceil_div(Lout,32) block=32 args=y,Lout\n"
+      "namespace up {\ntemplate <int n> __global__ void fill(float* y, long long all) {\n"
+      "  const long long j = blockIdx.x * 32LL + threadIdx.x;\n  if (j < all) y[j] = n;\n}\n}\n";
+  ConvProblem p;
+  p.length = 33;
+  const auto* k = bring("twice.cu", text);
+  ASSERT_EQ(k->plan_for(p).launches().size(), 1u);
+  EXPECT_STREQ(k->plan_for(p).launches()[0].entry.name, "fill_4") << "as a driver finds it";
+}
+
 }  // namespace
 }  // namespace convscope

@@ -108,7 +108,7 @@ struct CUDAGuard {
   explicit CUDAGuard(const A&...) {}
 };
 using OptionalCUDAGuard = CUDAGuard;
-inline const cudaDeviceProp* getCurrentDeviceProperties() {
+inline cudaDeviceProp* getCurrentDeviceProperties() {
   static const cudaDeviceProp all = [] {
     cudaDeviceProp p{};
     p.multiProcessorCount = 132;
@@ -116,7 +116,7 @@ inline const cudaDeviceProp* getCurrentDeviceProperties() {
   }();
   return &all;
 }
-inline const cudaDeviceProp* getDeviceProperties(int) { return getCurrentDeviceProperties(); }
+inline cudaDeviceProp* getDeviceProperties(int) { return getCurrentDeviceProperties(); }
 inline int current_device() { return 0; }
 inline int device_count() { return 1; }
 inline void device_synchronize() { convscope::host::synchronize_all(); }
@@ -139,6 +139,8 @@ namespace pybind11 {
 using arg = convscope::host::Named;
 using module_ = convscope::host::Module;
 using none = convscope::host::None;
+struct kw_only {};
+struct pos_only {};
 template <class... P>
 struct Overloaded {
   template <class R>

@@ -287,13 +287,28 @@ __forceinline__ unsigned atomicInc(unsigned* p, unsigned limit) {
 
 // ---- loads, bits and arithmetic -------------------------------------------------------------------------------------
 
+namespace convscope::simt {
+// nvcc loads where such a load stands, whether its value is taken or not. The traced run of a file from outside does so
+// too: the compiler would put it off until it is known that the value is needed, and a load beside a tensor with it.
+template <class T>
+__forceinline__ T loaded(const T* p) {
+#if defined(CONVSCOPE_TRACED) && defined(CONVSCOPE_OUTSIDE)
+  T v = *p;
+  asm volatile("" : "+m"(v));
+  return v;
+#else
+  return *p;
+#endif
+}
+}  // namespace convscope::simt
+
 template <class T>
 __forceinline__ T __ldg(const T* p) {
-  return *p;
+  return convscope::simt::loaded(p);
 }
 template <class T>
 __forceinline__ T __ldcs(const T* p) {
-  return *p;
+  return convscope::simt::loaded(p);
 }
 template <class T>
 __forceinline__ void __stcs(T* p, std::type_identity_t<T> v) {
@@ -301,7 +316,7 @@ __forceinline__ void __stcs(T* p, std::type_identity_t<T> v) {
 }
 template <class T>
 __forceinline__ T __ldcg(const T* p) {
-  return *p;
+  return convscope::simt::loaded(p);
 }
 template <class T>
 __forceinline__ void __stcg(T* p, std::type_identity_t<T> v) {

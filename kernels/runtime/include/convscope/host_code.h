@@ -109,7 +109,7 @@ struct CUDAGuard {
 };
 using OptionalCUDAGuard = CUDAGuard;
 inline cudaDeviceProp* getCurrentDeviceProperties() {
-  static const cudaDeviceProp all = [] {
+  static cudaDeviceProp all = [] {
     cudaDeviceProp p{};
     p.multiProcessorCount = 132;
     return p;

@@ -45,9 +45,13 @@ void in_front(const char* panel, ImGuiID where) {
 }
 
 // For a stage: where it is wrong, that it is, and why, in sight together. The rest is a tab away, or in the menu View.
-// In a low window what says that it is wrong becomes a tab of why, or the maps would have no room.
+// In a low window what says that it is wrong becomes a tab of why, or the maps would have no room. In a wide one the
+// parameters stand beside the maps: who turns one on a stage wants to see what it does.
 std::vector<const char*> stage_layout(ImGuiID space, ImVec2 size, float em, bool is_low) {
-  ImGuiID maps = space, right = 0, low = 0;
+  ImGuiID maps = space, right = 0, low = 0, left = 0;
+  constexpr float wide = 85, column = 15;  // in ems
+  const bool is_wide = size.x > wide * em;
+  if (is_wide) ImGui::DockBuilderSplitNode(maps, ImGuiDir_Left, column * em / size.x, &left, &maps);
   const float share = std::clamp(25 * em / std::max(size.x, 1.0f), 0.3f, 0.42f);
   ImGui::DockBuilderSplitNode(maps, ImGuiDir_Right, share, &right, &maps);
   if (is_low)
@@ -56,7 +60,8 @@ std::vector<const char*> stage_layout(ImGuiID space, ImVec2 size, float em, bool
     ImGui::DockBuilderSplitNode(maps, ImGuiDir_Down, 0.35f, &low, &maps);
   for (const auto& p : panels()) dock(p.title, right);
   // Lines lie at the right, beside the maps: lessons show both.
-  for (const char* panel : {"Maps", "Ladder", "Sweep", "Problem", "Kernels"}) dock(panel, maps);
+  for (const char* panel : {"Maps", "Ladder", "Sweep"}) dock(panel, maps);
+  for (const char* panel : {"Problem", "Kernels"}) dock(panel, is_wide ? left : maps);
   for (const char* panel : {"Verdict", "Timing", "Devices", "Log"}) dock(panel, low);
   in_front("Maps", maps), in_front("Explain", right), in_front("Verdict", low);
   return {"Maps", "Ladder", "Problem", "Kernels", "Verdict", "Timing", "Explain", "Source"};

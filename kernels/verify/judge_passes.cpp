@@ -260,8 +260,10 @@ std::string Judge::Run::right_sentence() const {
   // Right by a wide bound is another thing than right by a narrow one.
   const std::string whose =
       r_.spec.accuracy == Accuracy::strict ? std::string() : fmt::format(" of {}", name_of(r_.spec.accuracy));
+  const double ratio = random_rounding_ ? random_rounding_->max_ratio : r_.error.max_ratio;
+  if (ratio == 0) return fmt::format("right: all {} elements without an error{}", grouped(r_.error.elements), exact);
   return fmt::format("right: all {} elements within {} of the rounding bound{}{}", grouped(r_.error.elements),
-                     at_most(random_rounding_ ? random_rounding_->max_ratio : r_.error.max_ratio), whose, exact);
+                     at_most(ratio), whose, exact);
 }
 
 void Judge::Run::conclude() {

@@ -252,10 +252,12 @@ class Module : PythonWalk {
     try {
       return f.call(given);
     } catch (const WrongArgument& e) {
-      const auto at = std::find_if(given.begin(), given.end(), [&](const Value& v) { return kind_of(v) == e.kind; });
-      const auto i = static_cast<size_t>(at - given.begin());
+      auto like = [&](const Value& v) { return kind_of(v) == e.kind; };
+      // Of several alike nobody knows which.
+      const bool known = std::count_if(given.begin(), given.end(), like) == 1;
+      const auto place = std::find_if(given.begin(), given.end(), like) - given.begin() + 1;
       throw FailsInPyTorch(fmt::format("{}() is given {}{}, where {} belongs", name, e.kind,
-                                       i < given.size() ? fmt::format(" as its argument {}", i + 1) : "", e.wanted));
+                                       known ? fmt::format(" as its argument {}", place) : "", e.wanted));
     }
   }
   // nn.ConvTranspose1d(…): its weights are the problem's, its numbers what it is given.

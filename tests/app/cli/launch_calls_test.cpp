@@ -38,6 +38,7 @@ class LaunchCallsCli : public OutsideCli {
  protected:
   static std::string text(const std::string& launch, const std::string& out = "{N, Cout, Lout}") {
     return R"(#include <torch/extension.h>
+#include <ATen/cuda/CUDAContext.h>
 template <bool plain>
 __global__ void up(const float* x, const float* w, const float* b, float* y, int N, int Cin, int Cout, int K, int L, int Lout, int s, int p, int d, int groups) {
   const int e = blockIdx.x * blockDim.x + threadIdx.x, j = e % Lout, co = e / Lout % Cout, n = e / Lout / Cout;

@@ -96,11 +96,15 @@ TEST_F(LoadInlineCli, WhatPythonCannotCallIsSaid) {
   // As pybind11 converts.
   r = run_changed({"layer.stride[0]", "layer.stride[0] / 1"});
   EXPECT_EQ(r.code, 1) << r.out << r.err;
-  EXPECT_TRUE(holds(r.out + r.err, "gives a function of the host code a number, where a whole number belongs"))
+  EXPECT_TRUE(
+      holds(r.out + r.err,
+            "fails in PyTorch: conv_transpose1d() is given a number as its argument 4, where a whole number belongs"))
       << r.out;
   r = run_changed({"(x, layer.weight,", "(x, None,"});
   EXPECT_EQ(r.code, 1) << r.out << r.err;
-  EXPECT_TRUE(holds(r.out + r.err, "None, where a tensor (a torch::optional<torch::Tensor> takes None) belongs"))
+  EXPECT_TRUE(
+      holds(r.out + r.err,
+            "is given None as its argument 2, where a tensor (a torch::optional<torch::Tensor> takes None) belongs"))
       << r.out;
 }
 

@@ -137,7 +137,7 @@ TEST_F(PythonMoreCli, WhatRaisesInPyTorchIsNoRightKernel) {
   const std::string required = file("required.py", text);
   words = said_of(required, run_it);
   EXPECT_TRUE(holds(words, "right: all ")) << words;
-  const auto r = run(run_it + Words{"--no-bias", required});
+  const auto r = run({"run", required, "--in-channels", "2", "--out-channels", "3", "--length", "9"});
   EXPECT_EQ(r.code, 1);
   EXPECT_TRUE(holds(r.out, "fails in PyTorch: conv_transpose1d() is given None as its argument 3, where a tensor"))
       << r.out;

@@ -92,6 +92,18 @@ TEST(Layout, OfAStage) {
   }
 }
 
+// Who turns a parameter on a stage sees what it does, where there is room for both.
+TEST(Layout, ParametersStandBesideTheMapsOfAWideStage) {
+  for (Size size : {Size{1600, 1000}, {1920, 1080}, {2560, 1440}}) {
+    test::AppOnScreen a(test::silent_engine);
+    a.screen.resize(size.width, size.height);
+    a->toggle_presenter();
+    a.screen.frames(*a, 8);
+    EXPECT_TRUE(in_sight("Maps")) << size.width;
+    EXPECT_EQ(in_sight("Problem"), size.width >= 1920) << size.width;
+  }
+}
+
 // N promises a number: it stands in the cell, on a small screen as well.
 TEST(Layout, AFailingElementShowsItsNumber) {
   for (bool presenter : {false, true})

@@ -186,6 +186,7 @@ TEST_F(FilesGpu, AModuleIsFollowed) {
 TEST_F(FilesGpu, KernelsAreLaunchedByAddressAndByCall) {
   auto text = [](const std::string& launch, const char* t, const char* s) {
     return fmt::format(R"(#include <torch/extension.h>
+#include <ATen/cuda/CUDAContext.h>
 template <bool plain>
 __global__ void up(const float* x, const float* w, float* y, int N, int Cin, int Cout, int K, int L, int Lout, int s, int p, int d) {{
   const int e = blockIdx.x * blockDim.x + threadIdx.x, j = e % Lout, co = e / Lout % Cout, n = e / Lout / Cout;

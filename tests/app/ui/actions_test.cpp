@@ -287,10 +287,21 @@ TEST(ShortcutCancel, EscapeStopsWhatRuns) {
   slow.problem.length = 4000, slow.problem.dilation = 3;
   test::AppOnScreen a(test::test_engine_with("CONVSCOPE_LIBDNNL=none"), slow);
   ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().link().status().phase == "running slow"; }));
+  // A menu that is open takes the key for itself.
+  auto open = [] { return ImGui::GetCurrentContext()->OpenPopupStack.Size; };
+  a.screen.click(*a, 138, 12);
+  a.screen.frames(*a, 2);
+  ASSERT_EQ(open(), 1) << "no menu is at this place";
+  a.screen.press(*a, ImGuiKey_Escape);
+  a.screen.frames(*a, 2);
+  EXPECT_EQ(open(), 0);
+  EXPECT_TRUE(a->bench().runs().running());
+  EXPECT_FALSE(a->bench().runs().cancelled());
   a.screen.press(*a, ImGuiKey_Escape);
   ASSERT_TRUE(a.screen.until(
       *a, [&] { return !a->bench().runs().running(); }, 5));
   EXPECT_EQ(a->document().kernel, "slow") << "the document stays";
+  EXPECT_TRUE(a->bench().runs().cancelled()) << "and nobody takes it for a run that was not made";
 }
 
 TEST_F(Shortcuts, Others) {

@@ -171,7 +171,9 @@ void waits(Frame& f, const Profile& p) {
     ImVec2 at = ImGui::GetCursorScreenPos();
     ImDrawList* draw = ImGui::GetWindowDrawList();
     draw->AddRectFilled(at, {at.x + width * static_cast<float>(w.share), at.y + em * 1.3f}, packed(t.accent, 0.3f));
+    ImGui::PushTextWrapPos(0);  // in a narrow panel the end of a reason is what tells it from others
     ImGui::Text(" %.0f %%  %s", 100 * w.share, w.words.c_str());
+    ImGui::PopTextWrapPos();
     tooltip(t, fmt::format("{}: {:.1f} % of all waiting\nsource: {}", w.name, 100 * w.share, p.counted_by));
   }
   ImGui::EndGroup();

@@ -18,20 +18,6 @@ namespace convscope {
 using nlohmann::json;
 namespace {
 
-// As `run` has it: a kernel that ends its engine, or does not compile, has a verdict that says so.
-json report_of(Session& session, const RunRequest& r) {
-  std::vector<std::byte> payload;
-  json header = request_json(r, payload);
-  header["type"] = "run";
-  try {
-    return session.ask(header, std::move(payload), "run " + r.kernel).header;
-  } catch (const EngineError& e) {
-    const std::string code = e.error().value("code", "");
-    if (code != "crashed" && code != "hung" && code != "compile") throw;
-    return lost_report(session, r, e.error());
-  }
-}
-
 // A word as a shell takes it.
 std::string shell_word(const std::string& w) {
   const bool plain = !w.empty() && std::all_of(w.begin(), w.end(), [](unsigned char c) {
@@ -76,7 +62,7 @@ class Page {
     r.pictures = true;
     KernelCase c;
     c.problem = describe(r.problem);
-    c.report = report_of(session_, r);
+    c.report = run_report(session_, r);
     c.kernel = c.report["kernel"].value("name", r.kernel);
     if (const std::string why = json_fields::text(json_fields::part(c.report, "chosen"), "reason"); !why.empty())
       c.idea = "Chosen by auto: " + why + ".";

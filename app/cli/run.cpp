@@ -46,6 +46,19 @@ void save_tensor(Session& session, const std::string& result, const std::string&
 
 }  // namespace
 
+json run_report(Session& session, const RunRequest& r) {
+  std::vector<std::byte> payload;
+  json header = request_json(r, payload);
+  header["type"] = "run";
+  try {
+    return session.ask(std::move(header), std::move(payload), "run " + r.kernel).header;
+  } catch (const EngineError& e) {
+    const std::string code = e.error().value("code", "");
+    if (code != "crashed" && code != "hung" && code != "compile") throw;
+    return lost_report(session, r, e.error());
+  }
+}
+
 int verb_run(const CommonOptions& common, const ProblemOptions& problem, const RunOptionsCli& options) {
   RunRequest r = problem.request(options.kernel, common.device);
   if (!options.save.empty() && common.recording.empty()) {
@@ -71,17 +84,7 @@ int verb_run(const CommonOptions& common, const ProblemOptions& problem, const R
     return code;
   }
   Session session(common);
-  std::vector<std::byte> payload;
-  json header = request_json(r, payload);
-  header["type"] = "run";
-  json report;
-  try {
-    report = session.ask(header, std::move(payload), "run " + r.kernel).header;
-  } catch (const EngineError& e) {
-    std::string code = e.error().value("code", "");
-    if (code != "crashed" && code != "hung" && code != "compile") throw;
-    report = lost_report(session, r, e.error());
-  }
+  json report = run_report(session, r);
   std::string result = report["result"].is_string() ? report["result"].get<std::string>() : "";
   for (const char* own : {"id", "type", "result"}) report.erase(own);
   put_cause(session, r, report);

@@ -23,6 +23,8 @@ int verb_check(const CommonOptions& common, const ProblemOptions& problem, const
 // that cannot be said. right_as_well: also of one that is right on its problem only.
 class Session;
 void put_cause(Session& session, const RunRequest& r, nlohmann::json& report, bool right_as_well = false);
+// What `run` reports, with its result kept in the engine: of a kernel that ended it, or does not compile, as well.
+nlohmann::json run_report(Session& session, const RunRequest& r);
 // The report of one problem; of one that ended the engine as well.
 nlohmann::json judged_report(Session& session, const RunRequest& r);
 struct ProfileOptionsCli {

@@ -30,7 +30,7 @@ Pictures::Pictures(EngineLink& link, Runs& runs) : link_(link), runs_(runs) {
 // They are sent again for the next result.
 void Pictures::forget_wishes() {
   for (auto& w : tile_wishes_) w = {};
-  numbers_key_.clear(), hover_key_.clear(), statistics_key_.clear();
+  numbers_.key.clear(), hover_.key.clear(), statistics_key_.clear();
 }
 
 bool TileWish::same_cells(const TileWish& other) const {
@@ -94,19 +94,28 @@ void Pictures::want_tile(Map map, const TileWish& wish) {
   link_.ask_prepared("tile" + std::to_string(i), header, std::move(paint));
 }
 
+// Asked for once, and again with the next result where it was refused.
+void Pictures::want_values(const char* slot, Values& values, const std::string& key,
+                           const std::array<int64_t, 4>& window) {
+  if (values.key == key && window == values.window) return;
+  values.key = key, values.window = window;
+  const json header = {{"type", "numbers"}, {"result", key}, {"window", window}};
+  link_.ask(slot, header, [this, &values, key, window, asked_at = runs_.reports()](Answer a) {
+    if (auto b = block_from(a, key, window))
+      values.block = b;
+    else if (values.key == key && values.window == window)
+      runs_.ask_again(asked_at, is_gone(a), [&values] { values.key.clear(); });
+  });
+}
+
 void Pictures::want_numbers(const std::string& key, int64_t row0, int64_t row1, int64_t column0, int64_t column1) {
   if (!runs_.picture() || (row1 - row0) * (column1 - column0) > most_numbers || row1 <= row0 || column1 <= column0)
     return;
-  std::array<int64_t, 4> window{row0, row1, column0, column1};
-  if (numbers_key_ == key && window == numbers_wish_) return;
-  numbers_key_ = key, numbers_wish_ = window;
-  json header = {{"type", "numbers"}, {"result", numbers_key_}, {"window", window}};
-  link_.ask("numbers", header, [this, key, window, asked_at = runs_.reports()](Answer a) {
-    if (auto b = block_from(a, key, window))
-      numbers_ = b;
-    else if (numbers_key_ == key && numbers_wish_ == window)
-      runs_.ask_again(asked_at, is_gone(a), [this] { numbers_key_.clear(); });
-  });
+  want_values("numbers", numbers_, key, {row0, row1, column0, column1});
+}
+
+void Pictures::want_hover(const std::string& key, ElementIndex at) {
+  if (runs_.picture()) want_values("hover", hover_, key, {at.row, at.row + 1, at.column, at.column + 1});
 }
 
 void Pictures::fetch_numbers(const std::string& key, const std::array<int64_t, 4>& window,
@@ -116,20 +125,6 @@ void Pictures::fetch_numbers(const std::string& key, const std::array<int64_t, 4
     // Who has asked again waits for that answer.
     if (a.kind == Answer::Kind::error && refusal_of(a).cancelled) return;
     then(block_from(a, key, window).get());
-  });
-}
-
-void Pictures::want_hover(const std::string& key, ElementIndex at) {
-  if (!runs_.picture()) return;
-  std::array<int64_t, 4> window{at.row, at.row + 1, at.column, at.column + 1};
-  if (hover_key_ == key && window == hover_wish_) return;
-  hover_key_ = key, hover_wish_ = window;
-  json header = {{"type", "numbers"}, {"result", hover_key_}, {"window", window}};
-  link_.ask("hover", header, [this, key, window, asked_at = runs_.reports()](Answer a) {
-    if (auto b = block_from(a, key, window))
-      hover_ = b;
-    else if (hover_key_ == key && hover_wish_ == window)
-      runs_.ask_again(asked_at, is_gone(a), [this] { hover_key_.clear(); });
   });
 }
 

@@ -62,10 +62,10 @@ class Pictures {
   void want_numbers(int64_t row0, int64_t row1, int64_t column0, int64_t column1) {
     want_numbers(runs_.picture_key(), row0, row1, column0, column1);
   }
-  const NumberBlock* numbers() const { return numbers_.get(); }
+  const NumberBlock* numbers() const { return numbers_.block.get(); }
   void want_hover(const std::string& key, ElementIndex at);
   void want_hover(ElementIndex at) { want_hover(runs_.picture_key(), at); }
-  const NumberBlock* hover() const { return hover_.get(); }
+  const NumberBlock* hover() const { return hover_.block.get(); }
   // Values of a window of at most so many elements, asked for once: null when the result is gone.
   static constexpr int64_t most_numbers = 65536;
   void fetch_numbers(const std::string& key, const std::array<int64_t, 4>& window,
@@ -91,9 +91,14 @@ class Pictures {
   std::array<std::shared_ptr<const MapTile>, maps> tiles_;
   std::array<TileWish, maps> tile_wishes_;
   uint64_t tile_serial_ = 0;
-  std::shared_ptr<const NumberBlock> numbers_, hover_;
-  std::array<int64_t, 4> numbers_wish_{}, hover_wish_{};
-  std::string numbers_key_, hover_key_, statistics_key_;
+  struct Values {
+    std::string key;  // of the result that was asked; "": none
+    std::array<int64_t, 4> window{};
+    std::shared_ptr<const NumberBlock> block;  // the newest that came
+  };
+  void want_values(const char* slot, Values& values, const std::string& key, const std::array<int64_t, 4>& window);
+  Values numbers_, hover_;
+  std::string statistics_key_;
   std::shared_ptr<const Statistics> statistics_;
 };
 

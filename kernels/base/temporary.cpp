@@ -36,8 +36,12 @@ fs::path temporary_place() {
 // abandoned need not ask whether a process lives, whose number another may have by now, or which is one of another
 // container that shares the folder. The number in the name is for people. -1, and no path: it cannot be made.
 int make(bool folder, std::string& path) {
+  // Each time a folder is made, which is seldom: the locks of a process that has just been killed may still be held.
   static std::once_flag first;
-  std::call_once(first, [] { remove_abandoned(temporary_place()); });
+  if (folder)
+    remove_abandoned(temporary_place());
+  else
+    std::call_once(first, [] { remove_abandoned(temporary_place()); });
   auto& m = made();
   std::lock_guard lock(m.mutex);
   for (int tries = 0; tries < 3; tries++) {

@@ -33,7 +33,8 @@ class TemporaryFolder {
 };
 
 // Removes what such objects of processes that are gone have left in a folder, and returns how many there were. What is
-// no file or folder of this user's by its own name (a link, say) stays. The first object of a process does this.
+// no file or folder of this user's by its own name (a link, say) stays. The first object of a process does this, and
+// each folder.
 int remove_abandoned(const std::filesystem::path& folder);
 
 // For a process that ends without destructors: removes all that there are of it. Nothing can be made from then on; who

@@ -71,6 +71,15 @@ TEST(Temporary, WhatWasAbandonedIsRemovedAndNothingElse) {
   EXPECT_EQ(remove_abandoned(scratch.path("nowhere")), 0);
 }
 
+TEST(Temporary, EachFolderLooksForWhatWasAbandoned) {
+  TemporaryFolder first;
+  const auto abandoned = first.path().parent_path() / "convscope-kernel-123-Later0";
+  fs::create_directory(abandoned);
+  TemporaryFile file;
+  TemporaryFolder second;
+  EXPECT_FALSE(fs::exists(abandoned)) << "a process may be killed after the first was made";
+}
+
 bool runs(int pid) {
   const std::string stat = test::text_of_process(pid, "stat");
   const size_t at = stat.rfind(") ");

@@ -186,10 +186,11 @@ void print(const Fuzz& fuzz, const RunRequest& r, const FuzzSpec& spec, const Fa
 
 }  // namespace
 
-json judged_report(Session& session, const RunRequest& r) {
+json judged_report(Session& session, const RunRequest& r, bool right_only) {
   std::vector<std::byte> payload;
   json header = request_json(r, payload);
   header["type"] = "judge";
+  if (right_only) header["right_only"] = true;
   json report;
   try {
     report = session.ask(std::move(header), std::move(payload), "check " + r.kernel).header;

@@ -35,7 +35,7 @@ std::optional<OwnLayer> own_layer(Session& session, const RunRequest& asked, boo
     RunRequest r = asked;
     r.problem = problem;
     session.show("check " + r.kernel + ": looking whether it was written for " + name);
-    nlohmann::json report = judged_report(session, r);
+    nlohmann::json report = judged_report(session, r, true);
     if (json_fields::text(report.at("verdict"), "status") != "right") continue;
     put_cause(session, r, report, true);
     nlohmann::json& verdict = report.at("verdict");

@@ -354,6 +354,7 @@ Service::Reply Service::judge(const json& request, std::span<const std::byte> pa
   RunRequest r = request_from(request, payload);
   RunSpec spec = run_spec_of(r);
   spec.verdict_only = true;
+  spec.right_only = request.value("right_only", json(false)) == json(true);
   return {header_text(report_json(state_->open(r.device).judge->run(spec, activity))), {}};
 }
 

@@ -34,6 +34,7 @@ struct RunSpec {
   bool references = true;         // judge and time them too
   bool pictures = false;          // keep the tensors' pyramid for tiles
   bool verdict_only = false;      // neither time it nor judge references
+  bool right_only = false;        // whether it is right is asked: where its results are not, nothing else is looked at
 };
 
 struct ReferenceReport {

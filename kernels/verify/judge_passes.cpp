@@ -7,6 +7,7 @@
 #include "kernels/base/text.h"
 #include "kernels/problem/counts.h"
 #include "kernels/verify/judge_run.h"
+#include "kernels/verify/pointwise.h"
 #include "kernels/verify/probe_inputs.h"
 
 namespace convscope {
@@ -104,10 +105,20 @@ void Judge::Run::exact_pass() {
                                 return static_cast<double>(y.as<decltype(zero)>()[e]);
                               });
                             }};
-    r_.pattern =
-        find_pattern(p_, *r_.exact, sample(y, *truth, *in), biases, comparable ? &r_.error : nullptr, &whole);
+    r_.pattern = find_pattern(p_, *r_.exact, sample(y, *truth, *in), biases, comparable ? &r_.error : nullptr, &whole,
+                              [&] { return behind_the_sums(); });
   }
   if (r_.exact->nan) find_outside_reads();
+}
+
+// What is done to every result behind the layer; "": nothing that is known.
+std::string Judge::Run::behind_the_sums() {
+  activity_.phase("values pass");
+  const Inputs in = value_inputs(p_, exact_seed);
+  upload(in);
+  if (!execute({math_poison(), exact_order})) return "";
+  const auto truth = oracle(in);
+  return find_pointwise(p_.dtype, sample(download(), *truth, in));
 }
 
 // Nothing but zeros to sum: what a kernel leaves out then (`if (sum != 0) y[…] = sum`), or adds to every sum. No other

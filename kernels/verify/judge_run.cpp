@@ -64,6 +64,12 @@ RunReport Judge::Run::go(const std::function<void(bool begins)>& timing) {
   if (!execute({nan_poison, 0})) return std::move(r_);
   shown_run();
   if (partial_) partial_(r_);
+  // Of drawn inputs alone: regular ones may round beyond the bound.
+  if (r_.spec.right_only && r_.error.failing && inputs_are_drawn()) {
+    r_.verdict.status = Status::wrong, r_.verdict.exit_code = 1;
+    r_.verdict.sentence = fmt::format("wrong: {} beyond the rounding bound", amount(r_.error.failing, "element"));
+    return std::move(r_);
+  }
   second_looks();
   if (r_.verdict.status == Status::crashed) return std::move(r_);
   if (r_.spec.verdict_only) {

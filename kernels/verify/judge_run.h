@@ -83,6 +83,7 @@ class Judge::Run {
   void check_packed_calls();
   void judge_references();
   void exact_pass();
+  std::string behind_the_sums();
   void zero_pass();
   void precision_pass();
   std::optional<Comparison> wide_integers(int bits);

@@ -339,7 +339,8 @@ std::string exchange_words(const Comparison& c, const std::vector<std::pair<int6
 }  // namespace
 
 Pattern find_pattern(const ConvProblem& p, const Comparison& exact, const std::vector<SampleRow>& samples,
-                     const std::vector<double>& biases, const Comparison* requested, const WholeOutput* y) {
+                     const std::vector<double>& biases, const Comparison* requested, const WholeOutput* y,
+                     const std::function<std::string()>& behind) {
   Pattern out;
   if (exact.failing == 0) return out;
   if (exact.nan + exact.inf == exact.elements) {
@@ -374,6 +375,8 @@ Pattern find_pattern(const ConvProblem& p, const Comparison& exact, const std::v
     out.carried = find_carried_sum(p, wrong, biases, (f.n * p.out_channels + f.co) * y->length + f.j, *y);
     explained = !out.carried.empty();
   }
+  if (behind && (!explained || !out.activation.empty()) && exact.nan + exact.inf + exact.unwritten == 0)
+    if (std::string words = behind(); !words.empty()) out.activation = words, explained = true;
   if (!explained) explained = out.constant_added = find_added_constant(wrong);
   if (!explained) out.nearness = find_nearness(p, exact, wrong);
   explained |= out.nearness.has_value();

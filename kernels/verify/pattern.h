@@ -12,8 +12,8 @@
 
 namespace convscope {
 
-// Stretches of some rows, of the kernel and of the oracle, on exact integer inputs: small enough to try explanations
-// on.
+// Stretches of some rows, of the kernel and of the oracle, on exact integer inputs (pointwise.h: on others): small
+// enough to try explanations on.
 struct SampleRow {
   int64_t row = 0;     // n·Cout + co
   int64_t column = 0;  // of the first value
@@ -49,9 +49,11 @@ struct Pattern {
 // wrong elements, so the pattern is read off them but the fraction is told from the requested inputs. `biases`: of all
 // channels on the integer inputs, empty without a bias. `requested`: the comparison on the requested inputs when they
 // are random; integers may cancel in a whole residue class of a small problem, and then only those show that it is
-// wrong too. `y`: without it sums that go on from other outputs are not looked for.
+// wrong too. `y`: without it sums that go on from other outputs are not looked for. `behind`: what is done to every
+// result behind the layer (pointwise.h), asked where that may be so; integers are too large to show it.
 Pattern find_pattern(const ConvProblem& p, const Comparison& exact, const std::vector<SampleRow>& samples,
-                     const std::vector<double>& biases, const Comparison* requested, const WholeOutput* y = nullptr);
+                     const std::vector<double>& biases, const Comparison* requested, const WholeOutput* y = nullptr,
+                     const std::function<std::string()>& behind = {});
 
 // A length other than the problem's: "as if dilation were 1", when one or two changed parameters explain it; else "".
 std::string explain_length(const ConvProblem& p, int64_t own_length);

@@ -123,4 +123,15 @@ std::optional<Inputs> product_inputs(const ConvProblem& p, uint64_t seed) {
       [=](int64_t e) { return wide(mix(seed ^ 0x7162, static_cast<uint64_t>(e))); });
 }
 
+Inputs value_inputs(const ConvProblem& p, uint64_t seed) {
+  // Of every s-th position of the kernel a tap lands; both factors are uniform in ±1, whose squares are a third.
+  const double terms = std::max(1.0, most_terms(p) / static_cast<double>(p.stride)), rms = std::sqrt(terms) / 3;
+  auto draw = [=](uint64_t salt, double scale) {
+    return [=](int64_t e) {
+      return scale * (static_cast<double>(mix(seed ^ salt, static_cast<uint64_t>(e)) >> 11) * 0x1p-52 - 1);
+    };
+  };
+  return make(p, draw(0x78, 1), draw(0x77, 3 / rms), draw(0x62, 2));
+}
+
 }  // namespace convscope

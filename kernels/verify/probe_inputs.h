@@ -23,6 +23,10 @@ std::optional<Inputs> precision_inputs(const ConvProblem& p, uint64_t seed, int 
 // exact, products or sums in 16 bits are not. Nothing when an element has too many terms.
 std::optional<Inputs> product_inputs(const ConvProblem& p, uint64_t seed);
 
+// Random numbers of both signs whose sums are a few units (three, rms), as a function that is applied to them shows
+// best.
+Inputs value_inputs(const ConvProblem& p, uint64_t seed);
+
 // Enough bits to show that inputs were rounded to anything less than their type. Of 16-bit types it is all they have:
 // then a sum in 16 bits is rounded at its first addition.
 constexpr int wide_bits(DType t) { return t == DType::f64 ? 27 : is_half(t) ? traits(t).significand_bits : 13; }

@@ -396,6 +396,8 @@ Xray xray_by_stand_ins(Device& device, const KernelDefinition& kernel, const Con
     }
     x.problems.push_back(std::move(at));
   }
+  // What is done to every result hides its products, or leaves them as they are: neither says anything of it.
+  if (tell_pointwise(x, mapped, device, kernel, activity)) return x;
   std::string left_of_asked;  // outputs that nobody writes there
   // Where the first, which stands for the asked one, is right and others are not, the asked one may be wrong as well:
   // then it stands for itself, as long as it can be mapped.

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "kernels/base/error.h"
+#include "kernels/verify/pointwise.h"
 #include "kernels/verify/races.h"
 #include "kernels/verify/xray_words.h"
 
@@ -115,6 +116,24 @@ bool tell_doubt(Xray& x, const KernelDefinition& kernel, const ConvProblem& p) {
     return true;
   }
   return false;
+}
+
+bool tell_pointwise(Xray& x, const std::vector<Mapped>& mapped, Device& device, const KernelDefinition& kernel,
+                    Activity& activity) {
+  constexpr size_t enough = 3;
+  std::string words;
+  for (size_t i = 0; i < std::min(mapped.size(), enough); i++) {
+    const std::string here = behind_the_layer(device, kernel, mapped[i].problem, activity);
+    x.launches++;
+    if (here.empty()) return false;
+    if (!i) words = here;
+  }
+  if (words.empty()) return false;
+  x.is = Xray::Is::wrong, x.faults = {words}, x.sentence = words;
+  for (XrayProblem& at : x.problems)
+    if (at.is == XrayProblem::Is::right || at.is == XrayProblem::Is::unclear)
+      at.is = XrayProblem::Is::wrong, at.why.clear();
+  return true;
 }
 
 bool tell_race(Xray& x, const KernelDefinition& kernel, const ConvProblem& p, Activity& activity) {

@@ -8,6 +8,7 @@
 #include "kernels/verify/index_program.h"
 #include "kernels/verify/xray.h"
 #include "kernels/verify/xray_extents.h"
+#include "kernels/verify/xray_mapped.h"
 #include "kernels/verify/xray_sizes.h"
 
 namespace convscope {
@@ -32,6 +33,11 @@ bool tell_shape(Xray& x, const KernelDefinition& kernel, const ConvProblem& p);
 
 // What its host code does to a small problem's tensors that nobody means, where that one is not right. False: nothing.
 bool tell_doubt(Xray& x, const KernelDefinition& kernel, const ConvProblem& p);
+
+// What is done to every result behind the layer, on all small problems that are looked at (pointwise.h). False:
+// nothing.
+bool tell_pointwise(Xray& x, const std::vector<Mapped>& mapped, Device& device, const KernelDefinition& kernel,
+                    Activity& activity);
 
 inline constexpr const char* threads_race = "its threads race, and as long as they do its products say nothing: ";
 

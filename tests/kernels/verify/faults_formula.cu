@@ -209,6 +209,8 @@ FAULTY_ENTRY(f_overwrites) {
   }
 #define WRITES_WHERE(name, WHERE) WRITES(name, WHERE, sum)
 WRITES(f_relu, true, sum > 0 ? sum : 0)
+WRITES(f_gelu, true, 0.5f * sum * (1 + erff(sum * 0.70710678f)))
+WRITES(f_tanh, true, tanhf(sum))
 WRITES(f_added_behind, true, e.id >= all - 5 ? y[e.id] + sum : sum)
 WRITES(f_added, true, y[e.id] + sum)
 // A GPU's additions give a NaN of their own where one goes in.
@@ -345,5 +347,7 @@ KERNEL(f_not_last)
 KERNEL(f_grid_short)
 KERNEL(f_even_channels)
 KERNEL(f_relu)
+KERNEL(f_gelu)
+KERNEL(f_tanh)
 KERNEL(f_none)
 #endif

@@ -391,9 +391,9 @@ TEST(LengthFormulas, AreFoundFromPlans) {
   EXPECT_EQ(fitted([](const ConvProblem& p) { return p.out_length() + p.length % 2; }).fault, "");
 }
 
-// What stands behind a layer: no index is wrong, and no size is to blame.
+// Sums of absolute values: no index is wrong, no size is to blame, and nothing is done behind the layer.
 TEST(Xray, ValuesThatMatterAreNoSizes) {
-  const Xray x = test::rayed("f_relu", three_groups());
+  const Xray x = test::rayed("s_without_sign", three_groups());
   EXPECT_EQ(x.is, Is::wrong);
   EXPECT_TRUE(
       x.sentence.starts_with("its products are the definition's, and its results are wrong on 1 × 1→1, K 1, L 1"))

@@ -16,6 +16,8 @@ SharedRows rows_of(const std::vector<int64_t>& elements) {
       runs.push_back({e, 1});
   if (runs.empty()) return {};
   if (runs.size() == 1) return {runs[0].length, 0};
+  // Two pieces have a distance, which says nothing of rows unless they are as long.
+  if (runs.size() == 2 && runs[1].length != runs[0].length) return {};
   const int64_t pitch = runs[1].begin - runs[0].begin;
   for (size_t i = 1; i < runs.size(); i++) {
     const bool last = i + 1 == runs.size();  // may end before

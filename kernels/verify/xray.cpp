@@ -11,6 +11,7 @@
 #include "kernels/verify/index_channels.h"
 #include "kernels/verify/index_program.h"
 #include "kernels/verify/index_rows.h"
+#include "kernels/verify/launch_shapes.h"
 #include "kernels/verify/length_formula.h"
 #include "kernels/verify/pattern.h"
 #include "kernels/verify/sixteen_bits.h"
@@ -203,7 +204,8 @@ Told conclude(Xray& x, const std::vector<Mapped>& all, const LengthFormula& leng
   if (faults.empty()) what = x.example;
   if (x.is == Xray::Is::right_here_only) what = right_here_but + what;
   if (shown->structure->sized) what += fmt::format(" (on {})", describe(shown->problem));
-  if (!another.empty())
+  // Where the formula is the definition's, what is told is of the problem that it leaves out, and nothing else.
+  if (!another.empty() && !(formula->right() && another == describe(shown->problem)))
     what += fmt::format(" (but on {} something else, so that this may be another term's doing)", another);
   x.sentence = what;
   return formula->fixed.any() ? Told::with_numbers : Told::by_formula;
@@ -443,6 +445,16 @@ Xray xray_by_stand_ins(Device& device, const KernelDefinition& kernel, const Con
     for (Extent& e : extents_of_longer(device, kernel, p, activity)) extents.push_back(std::move(e));
     extent = extent_fault(extents);
   }
+  if (kernel.kind() == KernelKind::outside && begins(other_launches))
+    if (const auto fault = launch_shape_fault(kernel, p, activity)) {
+      x.launches += fault->launches;
+      // Of a grid that is too small what it leaves is told, and how it was rounded.
+      if (fault->right.empty() || !extent || extent->formula.empty()) {
+        x.is = Xray::Is::wrong, x.faults = {fault->what}, x.sentence = fault->what;
+        x.formula = fault->is, x.right_formula = fault->right;
+        return x;
+      }
+    }
   Told told = Told::not_at_all;
   if (mapped.empty()) {
     const bool no_blocks = std::any_of(extents.begin(), extents.end(), [](const Extent& e) { return e.no_blocks; });

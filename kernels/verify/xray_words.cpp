@@ -112,7 +112,7 @@ bool same_with(const ConvProblem& p, const std::string& a, const std::string& b)
 
 bool Xray::names_index() const {
   for (const char* words :
-       {"it takes ", "nothing asks whether ", " is let through, ", " are taken to be ", " is missing: "})
+       {"it takes ", "nothing asks whether ", " is let through, ", " are taken to be ", " is missing: ", " of its launch "})
     if (sentence.find(words) != sentence.npos) return true;
   return false;
 }

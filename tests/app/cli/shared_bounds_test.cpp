@@ -9,6 +9,7 @@ namespace {
 
 using test::operator+;
 using test::holds;
+using test::little;
 using test::OutsideCli;
 using test::Words;
 

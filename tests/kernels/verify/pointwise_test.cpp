@@ -137,7 +137,7 @@ TEST(Pointwise, RightOnlyStopsWhereResultsAreWrong) {
   EXPECT_EQ(wrong.verdict.status, Status::wrong);
   EXPECT_TRUE(test::has(wrong.verdict.sentence, " elements beyond the rounding bound"));
   EXPECT_FALSE(wrong.exact);
-  const RunReport right = test::judged("gather", layer(), spec);
+  const RunReport right = test::judged("l_right", layer(), spec);
   EXPECT_EQ(right.verdict.status, Status::right);
   EXPECT_TRUE(right.exact && right.precision);
 }

@@ -23,6 +23,8 @@ TEST(SharedRows, AreFound) {
   EXPECT_EQ(rows_of({}).length, 0);
   EXPECT_EQ(rows_of({0, 1, 5, 6, 20}).length, 0) << "no rows";
   EXPECT_EQ(rows_of({0, 1, 5, 10, 11}).length, 0) << "of two lengths";
+  EXPECT_EQ(rows_of({0, 1, 2, 4, 5}).length, 0) << "two pieces that are not alike";
+  EXPECT_EQ(rows_of({0, 1, 3, 4}).pitch, 3);
 }
 
 TEST(SharedRows, ThatDifferAreSaid) {

@@ -242,6 +242,11 @@ class Plan {
   // fills_bytes: as Launch has it.
   CONVSCOPE_SIMT_API void end_launch(size_t launch, int64_t fills_bytes = 0);
 
+  // The launch as it would be with another grid and block: what became of it then tells what is wrong with its own.
+  void reshape_launch(size_t launch, const Shape& grid, const Shape& block) {
+    launches_[launch].grid = grid, launches_[launch].block = block;
+  }
+
   // Memory that the kernel's file declares: by its name in the device code, and where the emulator has it.
   struct Variable {
     std::string name;

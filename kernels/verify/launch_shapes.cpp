@@ -1,0 +1,253 @@
+#include "kernels/verify/launch_shapes.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <functional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "kernels/runtime/simt/executor.h"
+#include "kernels/verify/compare.h"
+#include "kernels/verify/probe_inputs.h"
+#include "kernels/verify/problem_memory.h"
+#include "kernels/verify/pyramid.h"
+#include "kernels/verify/xray_problems.h"
+
+namespace convscope {
+namespace {
+
+constexpr uint64_t shapes_seed = 0x10c4;
+constexpr size_t fewest_cases = 3;
+
+using Sides = std::array<int64_t, 3>;
+Sides sides_of(const Shape& s) { return {s.x, s.y, s.z}; }
+Shape shape_of(const Sides& s) { return {s[0], s[1], s[2]}; }
+constexpr const char* side_names[] = {"x", "y", "z"};
+
+struct Launched {
+  Sides grid, block;
+  bool operator==(const Launched&) const = default;
+};
+
+int64_t rounded_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// What the sides of a grid are made of. per: a side of the block, or a small multiple of it, by which it is divided.
+struct Quantity {
+  const char* name;
+  int64_t (*of)(const ConvProblem& p);
+  bool in_blocks;  // divided by the threads of a block, rounded up
+};
+constexpr Quantity quantities[] = {
+    {"1", [](const ConvProblem&) { return int64_t{1}; }, false},
+    {"N", [](const ConvProblem& p) { return p.batch; }, false},
+    {"Cout", [](const ConvProblem& p) { return p.out_channels; }, false},
+    {"Cin", [](const ConvProblem& p) { return p.in_channels; }, false},
+    {"Cout/groups", [](const ConvProblem& p) { return p.out_per_group(); }, false},
+    {"Cin/groups", [](const ConvProblem& p) { return p.in_per_group(); }, false},
+    {"groups", [](const ConvProblem& p) { return p.groups; }, false},
+    {"K", [](const ConvProblem& p) { return p.kernel_size; }, false},
+    {"s", [](const ConvProblem& p) { return p.stride; }, false},
+    {"N·Cout", [](const ConvProblem& p) { return p.batch * p.out_channels; }, false},
+    {"N·groups", [](const ConvProblem& p) { return p.batch * p.groups; }, false},
+    {"Lout", [](const ConvProblem& p) { return p.out_length(); }, true},
+    {"L", [](const ConvProblem& p) { return p.length; }, true},
+    {"Cout·Lout", [](const ConvProblem& p) { return p.out_channels * p.out_length(); }, true},
+    {"N·Lout", [](const ConvProblem& p) { return p.batch * p.out_length(); }, true},
+    {"N·Cout·Lout", [](const ConvProblem& p) { return p.y_elements(); }, true},
+    {"N·Cin·L", [](const ConvProblem& p) { return p.x_elements(); }, true},
+};
+
+// One change of a launch, and its words.
+struct Change {
+  std::string what, is, right;
+  std::function<Launched(const ConvProblem&, const Launched&)> of;
+  bool with_numbers = false;  // what is there now is to be told as well
+  size_t side = 0;            // of the grid, then
+};
+
+std::vector<Change> changes() {
+  std::vector<Change> all;
+  all.push_back(
+      {"the grid and the block of its launch are exchanged", "", "", [](const ConvProblem&, const Launched& l) {
+         return Launched{l.block, l.grid};
+       }});
+  for (const bool grid : {true, false}) {
+    const char* whose = grid ? "grid" : "block";
+    for (const auto& [a, b] : {std::pair<size_t, size_t>{0, 1}, {0, 2}, {1, 2}})
+      all.push_back(
+          {fmt::format("{}.{} and {}.{} of its launch are exchanged", whose, side_names[a], whose, side_names[b]), "",
+           "", [=](const ConvProblem&, Launched l) {
+             Sides& s = grid ? l.grid : l.block;
+             std::swap(s[a], s[b]);
+             return l;
+           }});
+    for (const bool left : {true, false})
+      all.push_back(
+          {fmt::format("the sides of the {0} of its launch are in a wrong order: with its ({1}) for (x, y, z)", whose,
+                       left ? "y, z, x" : "z, x, y"),
+           "", "", [=](const ConvProblem&, Launched l) {
+             Sides& s = grid ? l.grid : l.block;
+             s = left ? Sides{s[1], s[2], s[0]} : Sides{s[2], s[0], s[1]};
+             return l;
+           }});
+  }
+  constexpr int64_t multiples[] = {1, 2, 4, 8};
+  for (size_t side = 0; side < 3; side++)
+    for (const Quantity& q : quantities)
+      for (const int64_t multiple : multiples) {
+        if (!q.in_blocks && multiple > 1) continue;
+        const std::string by = multiple == 1 ? fmt::format("block.{}", side_names[side])
+                                             : fmt::format("({}·block.{})", multiple, side_names[side]);
+        Change c;
+        c.right = q.in_blocks ? fmt::format("⌈{}/{}⌉", q.name, by) : std::string(q.name);
+        c.what = fmt::format("grid.{} of its launch", side_names[side]);
+        c.with_numbers = true, c.side = side;
+        c.of = [&q, side, multiple](const ConvProblem& p, Launched l) {
+          l.grid[side] = q.in_blocks ? rounded_up(q.of(p), multiple * l.block[side]) : q.of(p);
+          return l;
+        };
+        all.push_back(std::move(c));
+      }
+  return all;
+}
+
+// A problem, what its output is, and whether the kernel as it is brings that.
+class Case {
+ public:
+  Case(const KernelDefinition& kernel, const ConvProblem& p, Inputs in, Activity& activity)
+      : kernel_(kernel), p_(p), in_(std::move(in)), activity_(activity), plan_(kernel.plan_for(p)) {
+    oracle_ = make_cpu_oracle(p_, in_);
+  }
+  const ConvProblem& problem() const { return p_; }
+  const Plan& plan() const { return plan_; }
+
+  bool right(Device& emulator, const Plan& plan) const {
+    if (plan.out_length() != p_.out_length()) return false;
+    for (const Launch& l : plan.launches())
+      if (!l.refused.empty() || !simt::launch_fault(l).empty()) return false;
+    activity_.check();
+    try {
+      ProblemMemory memory(emulator, p_, in_, plan.out_length(), plan.workspace_bytes(), &activity_);
+      memory.fill_output(unwritten_word, &activity_);
+      emulator.run(kernel_, plan, memory.at(), {.activity = &activity_});
+      const HostBytes y = memory.output(p_, plan.out_length());
+      CompareOptions o;
+      o.exactness = Exactness::bitwise;
+      return compare(p_, *oracle_, {p_.dtype, y.data(), plan.out_length()}, o, &activity_).failing == 0;
+    } catch (const KernelFault&) {
+    } catch (const MissingError&) {
+    } catch (const InputError&) {
+    }
+    return false;
+  }
+
+ private:
+  const KernelDefinition& kernel_;
+  const ConvProblem p_;
+  const Inputs in_;
+  Activity& activity_;
+  const Plan plan_;
+  std::unique_ptr<Oracle> oracle_;
+};
+
+// Small ones, and longer ones of them with more sequences: several blocks along each side, and no two sizes alike on
+// all of them.
+std::vector<std::unique_ptr<Case>> cases_for(const KernelDefinition& kernel, const ConvProblem& p, Activity& activity) {
+  std::vector<std::unique_ptr<Case>> all;
+  auto add = [&](const ConvProblem& q) {
+    if (check(q) || !kernel.unsupported(q).empty()) return;
+    if (auto in = exact_inputs(q, shapes_seed)) try {
+        all.push_back(std::make_unique<Case>(kernel, q, std::move(*in), activity));
+      } catch (const KernelFault&) {
+      } catch (const MissingError&) {
+      } catch (const InputError&) {
+      }
+  };
+  int64_t length = 300, batch = 3;
+  for (const ConvProblem& small : small_problems(kernel, p)) {
+    add(small);
+    ConvProblem q = small;
+    q.length = std::max<int64_t>(q.length, length / q.stride), q.batch = batch++;
+    length += 170;
+    add(q);
+    // Small ones have fewer channels behind the layer than before it, and than sequences.
+    q.out_channels = 11 * q.groups, q.batch = 1;
+    add(q);
+  }
+  return all;
+}
+
+Launched launched(const Launch& l) { return {sides_of(l.grid), sides_of(l.block)}; }
+
+// What a side of the grid is on all problems; "" where it is nothing that is known here.
+std::string known_as(const std::vector<std::unique_ptr<Case>>& cases, size_t launch, size_t side) {
+  auto always = [&](auto is) {
+    return std::all_of(cases.begin(), cases.end(), [&](const auto& c) {
+      const Launch& l = c->plan().launches()[launch];
+      return sides_of(l.grid)[side] == is(c->problem(), sides_of(l.block)[side]);
+    });
+  };
+  for (const Quantity& q : quantities) {
+    if (!q.in_blocks && always([&](const ConvProblem& p, int64_t) { return q.of(p); })) return q.name;
+    if (!q.in_blocks) continue;
+    for (const int64_t multiple : {1, 2, 4, 8, 16, 32}) {
+      const std::string by = multiple == 1 ? fmt::format("block.{}", side_names[side])
+                                           : fmt::format("({}·block.{})", multiple, side_names[side]);
+      if (always([&](const ConvProblem& p, int64_t t) { return rounded_up(q.of(p), multiple * t); }))
+        return fmt::format("⌈{}/{}⌉", q.name, by);
+      if (always([&](const ConvProblem& p, int64_t t) { return q.of(p) / (multiple * t); }))
+        return fmt::format("⌊{}/{}⌋", q.name, by);
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+std::optional<LaunchShapeFault> launch_shape_fault(const KernelDefinition& kernel, const ConvProblem& p,
+                                                   Activity& activity) {
+  const auto cases = cases_for(kernel, p, activity);
+  if (cases.size() < fewest_cases) return {};
+  const auto emulator = open_emulator();
+  int runs = 0;
+  std::vector<const Case*> wrong, right;
+  for (const auto& c : cases) (++runs, c->right(*emulator, c->plan()) ? right : wrong).push_back(c.get());
+  if (wrong.empty()) return {};
+  // Wrong ones first: most changes are seen to be none there.
+  std::vector<const Case*> order = wrong;
+  order.insert(order.end(), right.begin(), right.end());
+  const size_t launches = order.front()->plan().launches().size();
+  for (const Case* c : order)
+    if (c->plan().launches().size() != launches) return {};
+  for (size_t launch = 0; launch < launches; launch++) {
+    if (!order.front()->plan().launches()[launch].is_given(Tensor::y)) continue;
+    for (const Change& change : changes()) {
+      const bool all = std::all_of(order.begin(), order.end(), [&](const Case* const& c) {
+        const Launched now = launched(c->plan().launches()[launch]), then = change.of(c->problem(), now);
+        if (now == then) return static_cast<size_t>(&c - order.data()) >= wrong.size();
+        Plan plan = c->plan();
+        plan.reshape_launch(launch, shape_of(then.grid), shape_of(then.block));
+        return runs++, c->right(*emulator, plan);
+      });
+      if (!all) continue;
+      LaunchShapeFault fault{change.what, "", "", runs};
+      if (change.with_numbers) {
+        const std::string now = known_as(cases, launch, change.side);
+        const std::string side = fmt::format("grid.{}", side_names[change.side]);
+        fault.right = side + " = " + change.right, fault.is = now.empty() ? "" : side + " = " + now;
+        fault.what += now.empty() ? fmt::format(" is another number than {}", change.right)
+                                  : fmt::format(" is {}, where {} belongs", now, change.right);
+        fault.what += ": with that";
+      } else if (fault.what.ends_with("exchanged")) {
+        fault.what += ": the other way round";
+      }
+      fault.what += fmt::format(" it is right on {} small problems", cases.size());
+      return fault;
+    }
+  }
+  return {};
+}
+
+}  // namespace convscope

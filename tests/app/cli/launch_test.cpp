@@ -1,0 +1,71 @@
+// Kernel files whose launch is wrong, or that do something behind the layer: one sentence says it, whatever else is
+// seen of them.
+#include <gtest/gtest.h>
+
+#include "tests/app/cli/outside.h"
+
+namespace convscope {
+namespace {
+
+using test::operator+;
+using test::holds;
+using test::OutsideCli;
+using test::Words;
+
+using LaunchCli = OutsideCli;
+
+const Words small_layer{"--batch",       "2", "--in-channels", "6", "--out-channels", "8",
+                        "--kernel-size", "5", "--stride",      "2", "--length",       "70"};
+
+// Positions along x, output channels along y, sequences along z; without the test of the last two it writes far beside
+// y where these are others'.
+std::string launched(const std::string& grid, bool guarded) {
+  return "// convscope: launch k3 grid=" + grid + R"( args=x,w,b,y,N,Cin,Cout,K,L,Lout,s,p,d,g
+__global__ void k3(const float* x, const float* w, const float* b, float* y, int N, int Cin, int Cout, int K, int L,
+                   int Lout, int s, int p, int d, int g) {
+  const int j = blockIdx.x * blockDim.x + threadIdx.x, co = blockIdx.y, n = blockIdx.z;
+  if (j >= Lout)" +
+         (guarded ? " || co >= Cout || n >= N" : "") + R"() return;
+  const int in_group = Cin / g, out_group = Cout / g, first = co / out_group * in_group;
+  float sum = b ? b[co] : 0.0f;
+  for (int k = 0; k < K; k++) {
+    const int t = j + p - k * d;
+    if (t < 0 || t % s != 0 || t / s >= L) continue;
+    for (int ci = first; ci < first + in_group; ci++)
+      sum += x[(n * Cin + ci) * L + t / s] * w[(ci * out_group + co % out_group) * K + k];
+  }
+  y[(n * Cout + co) * Lout + j] = sum;
+}
+)";
+}
+
+TEST_F(LaunchCli, SidesThatAreExchangedOrAnotherNumber) {
+  for (const auto& [grid, said] :
+       {std::pair{"Cout,ceil_div(Lout,64),N block=64", "grid.x and grid.y of its launch are exchanged: "},
+        std::pair{"64 block=ceil_div(Lout,64),Cout,N", "the grid and the block of its launch are exchanged: "},
+        std::pair{"ceil_div(Lout,64),Cout,1 block=64", "grid.z of its launch is 1, where N belongs: "}})
+    for (const bool guarded : {true, false}) {
+      const std::string at = this->file("launched.cu", launched(grid, guarded));
+      const auto r = run(Words{"run", at, "--json"} + small_layer);
+      EXPECT_EQ(r.code, 1) << r.err;
+      EXPECT_TRUE(r.document()["verdict"]["cause"].is_string() &&
+                  holds(r.document()["verdict"]["cause"].get<std::string>(), said))
+          << grid << r.document()["verdict"];
+    }
+  const auto r =
+      run(Words{"run", this->file("launched.cu", launched("ceil_div(Lout,64),Cout,N block=64", false))} + small_layer);
+  EXPECT_EQ(r.code, 0) << r.out;
+}
+
+TEST_F(LaunchCli, WhatIsDoneBehindTheLayer) {
+  const std::string file = changed("gather.cu", "y[id] = sum;", "y[id] = sum / (1 + expf(-sum));");
+  const std::string said = "every result goes through a SiLU (Swish), which is not of the layer";
+  auto r = run(Words{"run", file, "--bias"} + small_layer);
+  EXPECT_EQ(r.code, 1) << r.err;
+  EXPECT_TRUE(holds(r.out, said)) << r.out;
+  r = run({"check", file, "--cases", "4"});
+  EXPECT_TRUE(holds(r.out, "why       " + said)) << r.out;
+}
+
+}  // namespace
+}  // namespace convscope

@@ -84,6 +84,7 @@ void apply_theme(const Theme& t, float scale) {
   s.SeparatorTextBorderSize = 1;
   s.HoverDelayNormal = 0.35f;
   s.ScaleAllSizes(scale);
+  s.TabMinWidthShrink = 1e4f;  // a tab's name is whole, or the bar scrolls
 
   auto& c = s.Colors;
   c[ImGuiCol_Text] = t.text, c[ImGuiCol_TextDisabled] = t.dim;

@@ -385,6 +385,8 @@ SCENARIO(one_tab_is_closed_at_a_time) {
 
 SCENARIO(every_panel_is_shown_by_the_view_menu) {
   for (const auto& p : ui::panels()) {
+    g.ctx->WindowFocus(fmt::format("//{}", p.title).c_str());  // the tab in front has the ×
+    g.frames(3);
     g.ctx->WindowClose(fmt::format("//{}", p.title).c_str());
     g.frames(3);
     CHECK(!there(g, p.title));

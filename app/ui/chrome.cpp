@@ -56,8 +56,8 @@ void badge(const Theme& t, const std::string& text, const ImVec4& colour, const 
   ImVec2 at = ImGui::GetCursorScreenPos();
   float top = at.y + (ImGui::GetFrameHeight() - size.y) / 2;
   ImDrawList* draw = ImGui::GetWindowDrawList();
-  draw->AddRectFilled({at.x, top - pad.y}, {at.x + size.x + 2 * pad.x, top + size.y + pad.y}, packed(colour, 0.2f),
-                      ImGui::GetFontSize() * 0.3f);
+  draw->AddRectFilled({at.x, top - pad.y}, {at.x + size.x + 2 * pad.x, top + size.y + pad.y},
+                      packed(badge_ground(t, colour)), ImGui::GetFontSize() * 0.3f);
   draw->AddText({at.x + pad.x, top}, packed(colour), text.c_str());
   ImGui::Dummy({size.x + 2 * pad.x, ImGui::GetFrameHeight() - ImGui::GetStyle().ItemSpacing.y});
   tooltip(t, about);

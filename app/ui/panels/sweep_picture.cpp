@@ -154,7 +154,7 @@ void draw_cell(const Theme& t, const Places& p, ImDrawList* draw, size_t column,
     const double share = e.status == Status::wrong && e.failing ? e.failing_fraction() : 1;
     text = e.status == Status::wrong ? (e.failing ? percent_text(share) : "✗") : name_of(*e.status);
     if (ImGui::CalcTextSize(text.c_str()).x > p.column - 4) text = e.status == Status::wrong ? "✗" : "!";
-    ground = t.wrong, ink = t.text, alpha = 0.22f + 0.4f * static_cast<float>(share);
+    ground = failing_ground(t, static_cast<float>(share)), ink = t.text, alpha = 1;
   } else if (e.status == Status::not_run) {
     text = "–";
   }

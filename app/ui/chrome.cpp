@@ -76,6 +76,10 @@ void Chrome::menu_bar() {
   float em = ImGui::GetFontSize();
   for (const char* menu : {"File", "Edit", "Run", "View", "Help"}) {
     if (!ImGui::BeginMenu(menu)) continue;
+    if (std::string_view(menu) == "Help") {  // who is here for the first time looks for them
+      lessons_menu();
+      ImGui::Separator();
+    }
     for (const auto& a : actions()) {
       if (std::string_view(a.menu) != menu) continue;
       menu_item(app_, a, f_.out);
@@ -86,7 +90,6 @@ void Chrome::menu_bar() {
         ImGui::EndMenu();
       }
     }
-    if (std::string_view(menu) == "Help") lessons_menu();
     if (std::string_view(menu) == "View") {
       ImGui::Separator();
       for (size_t i = 0; i < panels().size(); i++) {
@@ -115,7 +118,7 @@ void Chrome::menu_bar() {
     tooltip(f_.theme, "Stop what the engine does (Esc)");
   } else {
     if (ImGui::SmallButton("Run##now") && std::fabs(ImGui::GetTime() - ended_at) > 0.4) f_.act("run");
-    tooltip(f_.theme, "Run the kernel and the reference again (F5)");
+    tooltip(f_.theme, "Run the kernel and the oracle again (F5)");
   }
   bool live = f_.settings.live;
   if (ImGui::Checkbox("live", &live)) f_.act("live");

@@ -139,6 +139,17 @@ ImVec4 shade_colour(const Theme& t, std::string_view shade) {
 
 std::string unit_text(const std::string& unit) { return unit == "1" ? "×" : unit == "sector" ? "" : unit; }
 
+std::string text_within(const std::string& text, float width) {
+  if (ImGui::CalcTextSize(text.c_str()).x <= width) return text;
+  std::string shown = text;
+  while (!shown.empty()) {
+    do shown.pop_back();
+    while (!shown.empty() && (static_cast<unsigned char>(text[shown.size()]) & 0xc0) == 0x80);  // whole letters
+    if (ImGui::CalcTextSize((shown + "…").c_str()).x <= width) break;
+  }
+  return shown + "…";
+}
+
 void right_aligned(const std::string& text, const ImVec4& colour) {
   float width = ImGui::CalcTextSize(text.c_str()).x, room = ImGui::GetContentRegionAvail().x;
   if (room > width) ImGui::SetCursorPosX(ImGui::GetCursorPosX() + room - width);

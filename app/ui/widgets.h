@@ -36,6 +36,8 @@ void tooltip(const Theme& t, std::string_view text);
 // Whether what has the keyboard's focus has them as well: not while its keys turn pages, and they would cover the text.
 void tooltips_of_focus(bool on);
 
+// What of a text has room in `width`: all of it, or as much as a sign that there is more leaves.
+std::string text_within(const std::string& text, float width);
 // Text at the right end of what room there is.
 void right_aligned(const std::string& text, const ImVec4& colour);
 

@@ -95,6 +95,7 @@ void about_row(const Theme& t, const Ladder& l, const LadderRow& r) {
   if (r.from != From::nothing) {
     std::string s = fmt::format("{} hot, {}", ms_text(r.ms), from_words(r));
     if (r.from == From::predicted) s = fmt::format("{}, {}", ms_text(r.ms), from_words(r));
+    if (!r.of.empty()) s += ", " + r.of;
     if (r.packs == true) s += ", packing included";
     if (packing_mark(r) == std::string_view("+p?")) s += ", packing included where it packs";
     if (r.from == From::predicted) s += ", weights packed before";

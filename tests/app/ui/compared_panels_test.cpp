@@ -82,6 +82,17 @@ TEST_F(ComparedPanels, TimesSayWhichTheyAre) {
   expect_said("Roofline", {"cudnn hot, least bytes | 4.29 ms | 53.33 | 20.0 TFLOP/s | 30.7 %"});
 }
 
+// A kernel that was profiled after it was judged has two times: which of them the ladder has is said beside the other.
+TEST_F(ComparedPanels, TheOtherTimeIsNamed) {
+  open("h200-kernelbench-79", "mma_tf32", Accuracy::tf32);
+  expect_said("Timing", {"2.29 ms median", "The Ladder has 1.18 ms: the profile of 2026-11-24, which is newer"});
+  expect_said("Ladder", {"mma_tf32 takes 1.18 ms", "the newest of each"});
+  // Where both have the same there is nothing to say.
+  show("hopper_tf32", Accuracy::tf32);
+  expect_said("Timing", {"356 µs median"});
+  EXPECT_FALSE(test::holds(said("Timing"), "The Ladder has"));
+}
+
 // Why there are no samples of warps, and where there are some.
 TEST_F(ComparedPanels, SourceSaysWhatIsNotRecorded) {
   open("h200-kernelbench-74", "hopper_tf32", Accuracy::tf32);

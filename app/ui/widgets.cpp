@@ -335,38 +335,55 @@ static void small_beside(const char* button) {
   beside_if_fits(ImGui::CalcTextSize(button).x + 2 * ImGui::GetStyle().FramePadding.x);
 }
 
-void source_strip(Frame& f, const std::string& recorded, const Report* of) {
+static void wrapped_in(const ImVec4& colour, const std::string& words) {
+  ImGui::PushStyleColor(ImGuiCol_Text, colour);
+  wrapped(words);
+  ImGui::PopStyleColor();
+}
+
+void beside_recording(Frame& f) {
   const Theme& t = f.theme;
   const Recorded& all = f.bench.recorded();
-  auto coloured = [](const ImVec4& colour, const std::string& words) {
-    ImGui::PushStyleColor(ImGuiCol_Text, colour);
-    wrapped(words);
-    ImGui::PopStyleColor();
-  };
+  if (!all.is_open()) return;
+  if (f.bench.live_shown() && all.holds(f.document)) {
+    dim_text(t, "live, not the recording");
+    small_beside("Show recorded");
+    if (ImGui::SmallButton("Show recorded")) f.act("show-live");
+    tooltip(t, "recorded: " + all.source());
+    return;
+  }
+  std::string words = "not recorded: the recording (" + all.source() + ") does not hold this";
+  if (auto back = all.way_back(f.document)) {
+    const Difference d = describe_difference(f.document, *back);
+    words = "not recorded: this is " + d.one + "; the recording (" + all.source() + ") has " + d.other;
+  }
+  wrapped_in(t.warning, words);
+  if (ImGui::SmallButton("Back to the recorded")) f.act("back-to-recorded");
+  tooltip(t, "Sets the problem, the kernel and the inputs to what was recorded");
+}
+
+void source_strip(Frame& f, const std::string& recorded, const Report* of) {
+  const Theme& t = f.theme;
   if (!recorded.empty()) {
-    coloured(t.accent, "recorded: " + recorded);
+    wrapped_in(t.accent, "recorded: " + recorded);
     tooltip(t, "Every figure of this panel was measured there and then, and none of them here.");
     small_beside("Show live");
     if (ImGui::SmallButton("Show live")) f.act("show-live");
     tooltip(t, "What runs here, instead of the recording");
     return;
   }
-  if (all.is_open() && f.bench.live_shown() && all.holds(f.document)) {
-    dim_text(t, "live, not the recording");
-    small_beside("Show recorded");
-    if (ImGui::SmallButton("Show recorded")) f.act("show-live");
-    tooltip(t, "recorded: " + all.source());
-  } else if (all.is_open()) {
-    std::string words = "not recorded: the recording (" + all.source() + ") does not hold this";
-    if (auto back = all.way_back(f.document)) {
-      const Difference d = describe_difference(f.document, *back);
-      words = "not recorded: this is " + d.one + "; the recording (" + all.source() + ") has " + d.other;
-    }
-    coloured(t.warning, words);
-    if (ImGui::SmallButton("Back to the recorded")) f.act("back-to-recorded");
-    tooltip(t, "Sets the problem, the kernel and the inputs to what was recorded");
-  }
+  beside_recording(f);
   stale_strip(f, of);
+}
+
+bool waits_for_a_person(Frame& f, const Report* r, const char* what) {
+  const bool of_this = r && !needs_run(r->document, f.document);
+  if (of_this || f.bench.runs().running() || !f.bench.waits_for_a_person(f.document)) return false;
+  beside_recording(f);
+  const RunOffer offer = run_offer(f);
+  const std::string why = offer.why + " All of it runs when you say so (F5).";
+  if (empty_state(f.theme, what, why.c_str(), offer.button)) f.act(offer.action);
+  return true;
 }
 
 bool choose(const char* label, const std::vector<Choice>& all, const std::string& now, std::string& chosen,

@@ -86,6 +86,13 @@ bool out_of_date(const Frame& f);
 // The same for a panel of figures, above them. Recorded ones: where and when, and a way to what runs now. While a
 // recording is open that does not hold the document: that, and the way back to what it holds.
 void source_strip(Frame& f, const std::string& recorded, const Report* of = nullptr);
+// Of it the part that speaks of an open recording beside what is not recorded, for a panel that shows no figures.
+void beside_recording(Frame& f);
+// What is asked for has not run, and does not run by itself: what `r` says is of something else. Then the panel is
+// empty but for that, and says so by `what`.
+bool waits_for_a_person(Frame& f, const Report* r, const char* what);
+// How dense figures are that are of something else than what is asked for.
+inline constexpr float stands_back = 0.6f;
 // Where a measured figure is from, for tooltips: "measured", or "recorded: NVIDIA H200, 2026-11-22".
 std::string measured_words(const std::string& recorded, const char* live = "measured");
 // A table of names and figures is no wider: further apart they are not read as one row.

@@ -443,8 +443,10 @@ void draw_compare(Frame& f) {
   if (recorded && (!c || c->recorded.empty()))
     dim_text(t, fmt::format("The recording ({}) holds no comparison with {}: they were not timed in turn.",
                             f.bench.recorded().source(), s.other.empty() ? "another kernel" : s.other));
+  else if (c)
+    source_strip(f, c->recorded);
   else
-    source_strip(f, c ? c->recorded : "");
+    beside_recording(f);
   // Of the recording's problem nothing: figures of another one would be taken for its.
   if (c && recorded && c->recorded.empty() && !(c->document.problem == f.document.problem)) c = nullptr;
   if (!c) {
@@ -461,14 +463,18 @@ void draw_compare(Frame& f) {
     ImGui::PopStyleColor();
   }
   wrong_ones(f, *c);
-  if (Document now = with_kernel(f.document, c->first.name); needs_run(c->document, now)) {
+  const Document now = with_kernel(f.document, c->first.name);
+  const bool old = needs_run(c->document, now);
+  if (old) {
     ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
     wrapped(other_document_words(c->document, now));
     ImGui::PopStyleColor();
   }
+  if (old) ImGui::PushStyleVar(ImGuiStyleVar_Alpha, stands_back);
   verdict(f, *c);
   limits(f, *c);
   table(f, *c);
+  if (old) ImGui::PopStyleVar();
 }
 
 }  // namespace convscope::ui

@@ -421,8 +421,12 @@ void draw_timing(Frame& f) {
       f.act("run");
     return;
   }
+  if (waits_for_a_person(f, r, "Not timed yet")) return;
   source_strip(f, r->recorded, r);
   if (r->timing.median_ms) {
+    // What is of something else, and stays so, stands back as the maps do.
+    const bool old = r->recorded.empty() && out_of_date(f);
+    if (old) ImGui::PushStyleVar(ImGuiStyleVar_Alpha, stands_back);
     head(f, *r);
     newest_time(f, *r);
     ImGui::BeginGroup();  // one place to copy from
@@ -436,6 +440,7 @@ void draw_timing(Frame& f) {
     histogram(f, *r);
     draw_three_clocks(f, *r);
     draw_clock_strip(f, *r);
+    if (old) ImGui::PopStyleVar();
   } else {
     heading(f.theme, "No time");
     wrapped(r->timing.reason.empty() ? "not timed yet" : r->timing.reason);

@@ -478,22 +478,12 @@ void first_failing(Frame& f, const Report& r) {
   }
 }
 
-// What is asked for has not run, and does not run by itself: what was judged before is of something else.
-bool waits_for_a_person(Frame& f, const Report* r) {
-  const bool of_this = r && !needs_run(r->document, f.document);
-  if (of_this || f.bench.runs().running() || !f.bench.waits_for_a_person(f.document)) return false;
-  const RunOffer offer = run_offer(f);
-  const std::string why = offer.why + " All of it runs when you say so (F5).";
-  if (empty_state(f.theme, "Not judged yet", why.c_str(), offer.button)) f.act(offer.action);
-  return true;
-}
-
 }  // namespace
 
 void draw_verdict(Frame& f) {
   const Report* r = f.report();
   if ((!r || (r->status == "not-run" && r->recorded.empty())) && not_trusted(f)) return;
-  if (waits_for_a_person(f, r)) return;
+  if (waits_for_a_person(f, r, "Not judged yet")) return;
   if (!r && file_is_not_this(f, r)) return;
   if (!r) {
     if (f.bench.runs().running())

@@ -15,15 +15,7 @@
 
 namespace convscope::ui {
 
-std::string time_text(double ms) {
-  if (!std::isfinite(ms)) return "none";
-  auto digits = [](double v) {
-    return v >= 100 ? fmt::format("{:.0f}", v) : v >= 10 ? fmt::format("{:.1f}", v) : fmt::format("{:.2f}", v);
-  };
-  if (ms >= 1000) return digits(ms / 1000) + " s";
-  if (ms >= 1) return digits(ms) + " ms";
-  return digits(ms * 1000) + " µs";
-}
+std::string time_text(double ms) { return std::isfinite(ms) ? convscope::time_text(ms) : "none"; }
 
 std::string percent_text(double fraction) {
   double p = 100 * fraction;
@@ -31,6 +23,20 @@ std::string percent_text(double fraction) {
   if (p < 0.01) return fmt::format("{:.1e} %", p);
   if (p > 99.99 && p < 100) return convscope::percent_text(fraction, 1);  // as many digits as it takes
   return fmt::format("{:.2f} %", p);
+}
+
+std::string time_tick(double ms) {
+  std::string text = convscope::time_text(ms);
+  const size_t blank = text.find(' '), point = text.find('.');
+  if (point == text.npos || blank == text.npos) return text;
+  size_t end = blank;
+  while (text[end - 1] == '0') end--;
+  if (end - 1 == point) end--;
+  return text.substr(0, end) + text.substr(blank);
+}
+
+std::string times_tick(double times) {
+  return (times >= 1 ? grouped(std::llround(times)) : fmt::format("{:.3g}", times)) + "×";
 }
 
 std::string value_text(double v) {

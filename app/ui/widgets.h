@@ -13,6 +13,8 @@ namespace convscope::ui {
 
 // "1.23 ms"; "97.3 %"; three significant digits for times. Counts are grouped() as everywhere: 1,234,567.
 std::string time_text(double ms);
+std::string time_tick(double ms);      // beside a tick of an axis, where digits behind the point say nothing: "10 µs"
+std::string times_tick(double times);  // likewise "5×", "10,000×"
 std::string percent_text(double fraction);
 std::string value_text(double v);  // shortest that shows 5 significant digits
 // Of an error to its bound: beyond a million digits mean nothing, where 0 is right the bound is the least number.

@@ -305,7 +305,7 @@ void draw_axis(const Theme& t, const Ladder& l, const Axis& a, ImDrawList* names
     const float x = a.at(ms);
     if (x < a.left || x > a.right) return;
     draw->AddLine({x, top}, {x, bottom}, packed(t.grid, named ? 1.0f : 0.5f));
-    const std::string text = ms_text(ms);
+    const std::string text = time_tick(ms);
     const float wide = ImGui::CalcTextSize(text.c_str()).x, left = x - wide / 2;
     const bool beside = floor.empty() || left > floor_left + floor_wide + t.em || left + wide + t.em < floor_left;
     if (named && beside && left + wide < a.right + t.em * 2)

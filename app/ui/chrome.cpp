@@ -388,7 +388,7 @@ void Chrome::about() {
   ImGui::TextUnformatted("convscope " CONVSCOPE_VERSION);
   ImGui::PopFont();
   wrapped(
-      "A workbench for ConvTranspose1d CUDA kernels: runs a kernel beside a reference, shows where and why it is "
+      "A workbench for ConvTranspose1d CUDA kernels: runs a kernel beside an oracle, shows where and why it is "
       "wrong, and where its time goes. MIT licence.");
   dim_text(f_.theme,
            "With Dear ImGui, ImPlot and ImGuiColorTextEdit (MIT), GLFW (zlib), the fonts Inter and JetBrains Mono (SIL "

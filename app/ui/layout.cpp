@@ -14,7 +14,7 @@ const std::vector<Panel>& panels() {
   static const std::vector<Panel> all = {
       {"Problem", "Parameters of the convolution, and the numbers it runs on", draw_problem, true},
       {"Kernels", "Which kernel, and what it is compared with", draw_kernels, true},
-      {"Maps", "Kernel, reference and difference as pictures", draw_maps, true},
+      {"Maps", "Kernel, oracle and difference as pictures", draw_maps, true},
       {"Ladder", "Every kernel's time beside the floor of the problem", draw_ladder, true},
       {"Sweep", "Kernels over one parameter: where they are right, and how fast", draw_sweep, true},
       {"Lines", "Channels as curves, error below", draw_lines, true},

@@ -113,7 +113,7 @@ void read_out(Frame& f, const State& s, int row, double position, bool errors_on
     for (int r = 0; r < s.channels; r++)
       ImGui::Text("%-14s %s", name(r).c_str(), range_text(s.series[error], r, position).c_str());
   } else {
-    const std::string name = other ? file_name(other->with) : "reference";
+    const std::string name = other ? file_name(other->with) : oracle_name;
     const int wide = std::max(10, static_cast<int>(name.size()));
     ImGui::TextColored(t.kernel, "%-*s %s", wide, "kernel", range_text(k, row, position).c_str());
     ImGui::TextColored(t.reference, "%-*s %s", wide, name.c_str(),
@@ -183,7 +183,7 @@ void legend(Frame& f, State& s) {
     bool* shown;
   };
   const Beside* other = f.beside();
-  const std::string name = other ? file_name(other->with) : "reference";
+  const std::string name = other ? file_name(other->with) : oracle_name;
   const Entry all[] = {{name.c_str(),
                         other ? "What stands beside the kernel. Click to hide or show."
                               : "The oracle, in double precision. Click to hide or show.",

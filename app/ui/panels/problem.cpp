@@ -115,7 +115,10 @@ void parameter(Frame& f, const ProblemField& field, const ConvProblem& shown, co
   if (wrong)
     ImGui::PushStyleColor(ImGuiCol_FrameBg, ImVec4(f.theme.warning.x, f.theme.warning.y, f.theme.warning.z, 0.3f));
   ImGui::PushFont(f.theme.code_font, 0);
-  ImGui::SetNextItemWidth(ImGui::GetContentRegionAvail().x - 2 * step - em * 0.5f);
+  // In a narrow panel the number has the room of the buttons: it is dragged, typed and stepped by the wheel as well.
+  const float beside = 2 * step + em * 0.5f, all = ImGui::GetContentRegionAvail().x;
+  const bool buttons = all - beside >= 5 * em;
+  ImGui::SetNextItemWidth(buttons ? all - beside : all);
   bool log = span.high > 64;
   // Dear ImGui's own handle stands in the number. Of one value alone there is none.
   const bool fixed = span.low == span.high;
@@ -155,13 +158,15 @@ void parameter(Frame& f, const ProblemField& field, const ConvProblem& shown, co
   ImGui::PopFont();
   if (wrong) ImGui::PopStyleColor();
   if (wrong) tooltip(f.theme, rules);
-  ImGui::SameLine(0, em * 0.25f);
-  ImGui::PushItemFlag(ImGuiItemFlags_ButtonRepeat, true);
-  constexpr int64_t most = std::numeric_limits<int64_t>::max();  // of what can be typed
-  if (ImGui::Button("-", {step, 0})) value = std::max(value, -most) - 1, changed = true;
-  ImGui::SameLine(0, em * 0.25f);
-  if (ImGui::Button("+", {step, 0})) value = std::min(value, most - 1) + 1, changed = true;
-  ImGui::PopItemFlag();
+  if (buttons) {
+    ImGui::SameLine(0, em * 0.25f);
+    ImGui::PushItemFlag(ImGuiItemFlags_ButtonRepeat, true);
+    constexpr int64_t most = std::numeric_limits<int64_t>::max();  // of what can be typed
+    if (ImGui::Button("-", {step, 0})) value = std::max(value, -most) - 1, changed = true;
+    ImGui::SameLine(0, em * 0.25f);
+    if (ImGui::Button("+", {step, 0})) value = std::min(value, most - 1) + 1, changed = true;
+    ImGui::PopItemFlag();
+  }
   if (back)
     offer(f, pressed.before);
   else if (changed)

@@ -91,6 +91,15 @@ TEST_F(Parameters, TwoDragsAreTwoSteps) {
   EXPECT_EQ(a_->document().problem.stride, between);
 }
 
+// In a narrow panel a number has the room that the buttons beside it have in a wide one.
+TEST_F(Parameters, ANarrowPanelShowsTheNumber) {
+  EXPECT_GT(find(slider("length")).GetWidth(), 5 * ImGui::GetFontSize());
+  a_.screen.resize(560, 700);
+  a_.screen.frames(*a_, 8);
+  const ImRect narrow = a_.screen.find(*a_, "Problem", slider("length"), 0.72f);
+  EXPECT_GT(narrow.GetWidth(), 4 * ImGui::GetFontSize());
+}
+
 // A slider never leaves what is legal: its range follows the rules.
 TEST_F(Parameters, SlidersStayLegal) {
   for (const char* field : {"output_padding", "padding", "stride", "dilation", "kernel_size", "length", "batch"}) {

@@ -98,7 +98,7 @@ void Chrome::menu_bar() {
     tooltip(f_.theme, "Run the kernel and the oracle again (F5)");
   }
   bool live = f_.settings.live;
-  if (ImGui::Checkbox("live", &live)) f_.act("live");
+  if (checkbox("live", &live)) f_.act("live");
   tooltip(f_.theme, "Run at every change (Space)");
   ImGui::BeginDisabled(!app_.can_undo());
   if (ImGui::SmallButton("Undo")) f_.act("undo");

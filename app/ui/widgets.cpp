@@ -164,6 +164,28 @@ void right_aligned(const std::string& text, const ImVec4& colour) {
   ImGui::PopStyleColor();
 }
 
+namespace {
+struct SeenEdge {
+  SeenEdge() {
+    ImGui::PushStyleVar(ImGuiStyleVar_FrameBorderSize, std::max(1.0f, ImGui::GetFontSize() * 0.07f));
+    ImGui::PushStyleColor(ImGuiCol_Border, ImGui::GetStyleColorVec4(ImGuiCol_TextDisabled));
+  }
+  ~SeenEdge() {
+    ImGui::PopStyleColor();
+    ImGui::PopStyleVar();
+  }
+};
+}  // namespace
+
+bool checkbox(const char* label, bool* on) {
+  const SeenEdge edge;
+  return ImGui::Checkbox(label, on);
+}
+bool radio_button(const char* label, bool on) {
+  const SeenEdge edge;
+  return ImGui::RadioButton(label, on);
+}
+
 void figure(const Theme& t, const char* label, const std::string& value, const About& about, const ImVec4* colour) {
   ImGui::TableNextRow();
   ImGui::TableNextColumn();

@@ -43,6 +43,10 @@ std::string text_within(const std::string& text, float width);
 // Text at the right end of what room there is.
 void right_aligned(const std::string& text, const ImVec4& colour);
 
+// Dear ImGui's own with an edge that is seen where they are off: on a stage as well.
+bool checkbox(const char* label, bool* on);
+bool radio_button(const char* label, bool on);
+
 // A table row: label on the left, figure right-aligned in the code font, with its tooltip. Call inside
 // begin_figures/end_figures.
 bool begin_figures(const char* id);

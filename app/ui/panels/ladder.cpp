@@ -446,10 +446,10 @@ void draw_ladder(Frame& f) {
     dim_text(t, floor);
     explain_item(t, {floor_rule, floor_formula, "computed"});
   }
-  if (ImGui::RadioButton("by rung", !by_time)) by_time = false;
+  if (radio_button("by rung", !by_time)) by_time = false;
   tooltip(t, "Specimens, rungs from the plainest to the fastest, references");
   ImGui::SameLine();
-  if (ImGui::RadioButton("by time", by_time)) by_time = true;
+  if (radio_button("by time", by_time)) by_time = true;
   ImGui::SameLine();
   if (ImGui::Button("Best for this problem")) f.act("best-kernel");
   tooltip(t, "What the planner takes for this problem, accuracy and device (B); the log says why");

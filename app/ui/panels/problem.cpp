@@ -276,7 +276,7 @@ void draw_problem(Frame& f) {
     ImGui::TextUnformatted("bias");
     ImGui::TableNextColumn();
     ConvProblem p = shown;
-    if (ImGui::Checkbox("##bias", &p.bias)) offer(f, p);
+    if (checkbox("##bias", &p.bias)) offer(f, p);
     ImGui::SameLine(0, ImGui::GetFontSize());
     ImGui::SetNextItemWidth(-FLT_MIN);
     if (ImGui::BeginCombo("##dtype", std::string(name_of(p.dtype)).c_str())) {

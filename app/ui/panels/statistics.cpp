@@ -43,7 +43,7 @@ void ratio_plot(Frame& f, const Statistics& s, const Spread& d, ImVec2 size) {
   ImPlot::SetupAxesLimits(d.low - 0.2, d.high + 0.2, 0, top, ImPlotCond_Always);
   plots::decades(ImAxis_X1, d.low, d.high, size.x - t.em * 4);
   static constexpr double at[] = {0.3, 1.3, 2.3, 3.3, 4.3, 5.3, 6.3, 7.3, 8.3, 9.3};
-  static constexpr const char* names[] = {"1", "10", "100", "1e3", "1e4", "1e5", "1e6", "1e7", "1e8", "1e9"};
+  static constexpr const char* names[] = {"1", "10", "100", "1 k", "10 k", "100 k", "1 M", "10 M", "100 M", "1 G"};
   ImPlot::SetupAxisTicks(ImAxis_Y1, at, std::min(10, static_cast<int>(top - 0.3) + 1), names);
   if (!d.within.empty())
     ImPlot::PlotBars("within", d.within_at.data(), d.within.data(), static_cast<int>(d.within.size()), width,

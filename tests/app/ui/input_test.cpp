@@ -94,7 +94,7 @@ TEST_F(Parameters, TwoDragsAreTwoSteps) {
 // In a narrow panel a number has the room that the buttons beside it have in a wide one.
 TEST_F(Parameters, ANarrowPanelShowsTheNumber) {
   EXPECT_GT(find(slider("length")).GetWidth(), 5 * ImGui::GetFontSize());
-  a_.screen.resize(560, 700);
+  a_.screen.resize(225, 700);
   a_.screen.frames(*a_, 8);
   const ImRect narrow = a_.screen.find(*a_, "Problem", slider("length"), 0.72f);
   EXPECT_GT(narrow.GetWidth(), 4 * ImGui::GetFontSize());

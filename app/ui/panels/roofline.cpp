@@ -134,7 +134,10 @@ Nameless name_ceilings(const Theme& t, const Roof& roof, const Extents& e, Taken
     };
     bool named = false;
     for (float from = t.em; room && !named && from + size.x + t.em <= length; from += t.em * 0.5f) {
-      named = squares(from, [&](ImVec2 corner) { return taken.free(corner, {size.y, size.y}); });
+      // Turned, it stands to the left of where it begins.
+      named = low.x + from * c + 1.05f * size.y * up >= ImPlot::GetPlotPos().x && squares(from, [&](ImVec2 corner) {
+                return taken.free(corner, {size.y, size.y});
+              });
       if (!named) continue;
       squares(from, [&](ImVec2 corner) { return taken.take(corner, {size.y, size.y}), true; });
       text_along(draw, {low.x + from * c, low.y + from * up}, angle, packed(s.weight > 1 ? t.text : t.dim),

@@ -51,6 +51,15 @@ TEST_F(ComparedPanels, RooflineOfARecording) {
   expect_said("Roofline", {"limited by arithmetic (f32)"});
 }
 
+// A ceiling is not without a name: where the plot has no room for it, the legend has. (What is in the plot is drawn,
+// and no text that could be found here.)
+TEST_F(ComparedPanels, CeilingsWithoutRoomStandInTheLegend) {
+  open("h200-dac.d3", "hopper_1xf16", Accuracy::tf32);
+  EXPECT_FALSE(test::holds(said("Roofline"), "f32 65.3 TFLOP/s"));
+  a_->screen.resize(300, 430);
+  expect_said("Roofline", {"f32 65.3 TFLOP/s", "memory 4.27 TB/s"});
+}
+
 TEST_F(ComparedPanels, OccupancyOpensOnTheMainLaunch) {
   open("h200-kernelbench-79", "hopper_tf32", Accuracy::tf32);
   expect_said("Occupancy", {"launch 2: hopper_64_3_s2_blocks", "18.75 % theoretical", "15.5 % achieved",

@@ -98,7 +98,13 @@ void Chrome::menu_bar() {
     tooltip(f_.theme, "Run the kernel and the oracle again (F5)");
   }
   bool live = f_.settings.live;
+  // A box as high as the bar would touch its edges.
+  const ImVec2 padding = ImGui::GetStyle().FramePadding;
+  const float low = std::round(padding.y * 0.4f);
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {padding.x, low});
+  ImGui::SetCursorPosY(ImGui::GetCursorPosY() + padding.y - low);
   if (checkbox("live", &live)) f_.act("live");
+  ImGui::PopStyleVar();
   tooltip(f_.theme, "Run at every change (Space)");
   ImGui::BeginDisabled(!app_.can_undo());
   if (ImGui::SmallButton("Undo")) f_.act("undo");

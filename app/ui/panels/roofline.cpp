@@ -487,6 +487,7 @@ void draw_roofline(Frame& f) {
       f.act("run");
     return;
   }
+  if (!f.bench.profile_of(f.document) && waits_for_a_person(f, r, "Nothing to place under the roof yet")) return;
   follow_with_profile(f);
   source_strip(f, r->recorded, r);
   const Roof roof = roof_of(f.bench, f.document, *r);

@@ -113,7 +113,10 @@ TEST(Panels, WithANumberTurnedBesideARecording) {
   a->execute({SetProblem{p}, 0});
   ASSERT_TRUE(a.screen.settle(*a));
   ASSERT_FALSE(a->bench().shows_recorded(a->document()));
-  for (auto [panel, what] : {std::pair{"Verdict", "Not judged yet"}, {"Timing", "Not timed yet"}}) {
+  for (auto [panel, what] : {std::pair{"Verdict", "Not judged yet"},
+                             {"Timing", "Not timed yet"},
+                             {"Roofline", "Nothing to place under the roof yet"},
+                             {"Occupancy", "Not launched yet"}}) {
     const std::string text = a.said(panel);
     for (const char* words : {what, "not recorded: this is length 131070", "Back to the recorded", "Run a short piece"})
       EXPECT_TRUE(holds(text, words)) << panel << ": " << text;

@@ -120,6 +120,8 @@ class Figures {
   void add(ComparedFigure f, const ComparedTime& t) {
     if (!f.a && !f.b) return;
     if (f.a && f.b) f.verdict = verdict_of(t), f.rule = f.verdict ? t.evidence : t.reason;
+    if (f.verdict && c_.source == "emulated")
+      f.verdict = FigureVerdict::emulated, f.rule = "host time of the CPU emulator says nothing of a GPU: " + f.rule;
     rows_.push_back(std::move(f));
   }
 

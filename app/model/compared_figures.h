@@ -10,8 +10,9 @@
 
 namespace convscope {
 
-// Of the first against the second. Neutral: neither more nor less of it is better, or both have enough.
-enum class FigureVerdict { better, worse, same, neutral, ambiguous };
+// Of the first against the second. Neutral: neither more nor less of it is better, or both have enough. Emulated: a
+// time of the emulator, which says nothing of either kernel.
+enum class FigureVerdict { better, worse, same, neutral, ambiguous, emulated };
 const char* name_of(FigureVerdict v);
 
 struct ComparedFigure {

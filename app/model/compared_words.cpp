@@ -60,6 +60,8 @@ const char* name_of(FigureVerdict v) {
       return "same";
     case FigureVerdict::neutral:
       return "neutral";
+    case FigureVerdict::emulated:
+      return "emulated";
     case FigureVerdict::ambiguous:
       return "ambiguous";
   }

@@ -26,7 +26,7 @@ KernelTimes kernel_times(const Workbench& bench, const Document& document) {
   KernelTimes times;
   if (!bench.live_shown())
     for (const auto& p : bench.recorded().points(document))
-      if (p.kind != "reference" && !times.of(p.kernel)) times.all.push_back({p.kernel, p.ms, p.packs});
+      if (p.kind != "reference" && !times.of(p.kernel)) times.all.push_back({p.kernel, p.ms, p.packs, false, p.of});
   if (!times.all.empty()) {
     times.source = "recorded: " + bench.recorded().source();
   } else if (bench.runs().ran_on(document)) {

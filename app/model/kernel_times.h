@@ -15,6 +15,7 @@ struct KernelTime {
   double ms = 0;              // median, hot, of a whole call
   std::optional<bool> packs;  // it packs weights as well; empty: nobody said
   bool looser = false;        // by arithmetic that the document's accuracy does not allow: no rival of the others
+  std::string of = {};        // of which measurement, where a recording has several: "the profile of 2026-11-24"
 };
 
 struct KernelTimes {

@@ -113,7 +113,7 @@ Ladder ladder_of(const Workbench& bench, const Document& d) {
       row.can_choose = k.available || bench.recorded().holds_kernel(d, k.name);
       if (const KernelTime* t = times.of(k.name); t && t->ms > 0) {
         row.from = l.recorded ? From::recorded : From::measured;
-        row.ms = t->ms, row.packs = t->packs;
+        row.ms = t->ms, row.packs = t->packs, row.of = t->of;
       } else if (predicted) {
         for (const auto& p : predicted->all)
           if (p.kernel == k.name && p.ms && *p.ms > 0)
@@ -132,7 +132,8 @@ Ladder ladder_of(const Workbench& bench, const Document& d) {
   const bool packing =
       std::any_of(times.all.begin(), times.all.end(), [](const KernelTime& t) { return t.packs == true; });
   if (!times.source.empty())
-    l.sources.push_back(times.source + ", hot" + (packing ? ", packing of weights included where a kernel packs" : ""));
+    l.sources.push_back(times.source + ", hot" + (l.recorded ? ", the newest of each" : "") +
+                        (packing ? ", packing of weights included where a kernel packs" : ""));
   if (any_predicted)
     l.sources.push_back(fmt::format("predicted by the planner's model for {}, weights packed before", predicted->gpu));
   if (l.any()) put_floor(l, roof_under(l, bench, d, predicted), d);

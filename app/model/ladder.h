@@ -32,6 +32,7 @@ struct LadderRow {
   From from = From::nothing;
   double ms = 0;
   std::optional<bool> packs;  // the time has the packing of weights in it; empty: nobody said
+  std::string of;             // of which measurement of a recording: "the profile of 2026-11-24"
   bool looser = false;        // by arithmetic that the document's accuracy does not allow
   bool can_choose = false;    // it runs here, or is recorded
   std::string status;         // right, wrong, …: a verdict on this problem at the document's accuracy; "" without one

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <fmt/format.h>
 #include <future>
 #include <nlohmann/json.hpp>
 
@@ -216,6 +217,7 @@ const std::vector<RecordedPoint>& Recorded::points(const Document& document) con
     const std::string kind = text(part(a.answer, "kernel"), "kind");
     RecordedPoint at{a.asked.kernel, kind, *ms, *flops / *bytes, *flops / *ms * 1e-6, {}, {}};
     at.packs = kind == "reference" ? false : packed_from(timing, part(a.answer, "launches")).packs;
+    at.of = fmt::format("the {} of {}", run ? "run" : "profile", a.date);
     const RecordedAnswer* profile = run ? recording_->find("profile", a.asked) : &a;
     if (auto moved = profile ? dram_bytes_of(profile->answer) : std::nullopt) at.dram_intensity = *flops / *moved;
     points_.push_back(std::move(at));

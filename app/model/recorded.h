@@ -22,6 +22,7 @@ struct RecordedPoint {
   double ms = 0, intensity = 0, gflops = 0;  // hot; by the least bytes
   std::optional<double> dram_intensity;      // by the bytes of DRAM, where a profile counted them
   std::optional<bool> packs;  // the time is of a whole plan, which packs weights as well; empty: not kept
+  std::string of;             // "the run of 2026-11-24": a kernel has several times, this is the newest
 };
 
 // The names of the recordings that came with the program and hold samples of warps: read once, on a thread of its own.

@@ -1,7 +1,6 @@
 #include "app/ui/chrome.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
@@ -10,7 +9,6 @@
 #include <misc/cpp/imgui_stdlib.h>
 
 #include "app/engine/kernel_file.h"
-#include "app/model/kernel_times.h"
 #include "app/ui/actions.h"
 #include "app/ui/panels/source_edit.h"
 #include "app/ui/widgets.h"
@@ -18,27 +16,6 @@
 
 namespace convscope::ui {
 namespace {
-
-// In the middle of a line of the status bar, whose text has its own height.
-void progress_bar(float part, float em) {
-  const float line = ImGui::GetTextLineHeight(), height = em * 0.8f, width = em * 7;
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  ImGui::Dummy({width, line});
-  const float top = at.y + (line - height) / 2, rounding = ImGui::GetStyle().FrameRounding;
-  ImDrawList* draw = ImGui::GetWindowDrawList();
-  draw->AddRectFilled({at.x, top}, {at.x + width, top + height}, ImGui::GetColorU32(ImGuiCol_FrameBg), rounding);
-  if (part > 0)
-    draw->AddRectFilled({at.x, top}, {at.x + width * std::min(part, 1.0f), top + height},
-                        ImGui::GetColorU32(ImGuiCol_PlotHistogram), rounding);
-}
-
-// Of a verdict's sentence, for one line.
-std::string first_clause(const std::string& sentence) {
-  constexpr size_t most = 80;
-  std::string clause = sentence.substr(0, sentence.find("; "));
-  if (clause.size() > most) clause = clause.substr(0, clause.rfind(' ', most)) + " …";
-  return clause;
-}
 
 void menu_item(App& app, const Action& a, std::vector<Event>& out) {
   std::string label = a.label;
@@ -56,8 +33,8 @@ void badge(const Theme& t, const std::string& text, const ImVec4& colour, const 
   ImVec2 at = ImGui::GetCursorScreenPos();
   float top = at.y + (ImGui::GetFrameHeight() - size.y) / 2;
   ImDrawList* draw = ImGui::GetWindowDrawList();
-  draw->AddRectFilled({at.x, top - pad.y}, {at.x + size.x + 2 * pad.x, top + size.y + pad.y}, packed(colour, 0.2f),
-                      ImGui::GetFontSize() * 0.3f);
+  draw->AddRectFilled({at.x, top - pad.y}, {at.x + size.x + 2 * pad.x, top + size.y + pad.y},
+                      packed(badge_ground(t, colour)), ImGui::GetFontSize() * 0.3f);
   draw->AddText({at.x + pad.x, top}, packed(colour), text.c_str());
   ImGui::Dummy({size.x + 2 * pad.x, ImGui::GetFrameHeight() - ImGui::GetStyle().ItemSpacing.y});
   tooltip(t, about);
@@ -76,6 +53,10 @@ void Chrome::menu_bar() {
   float em = ImGui::GetFontSize();
   for (const char* menu : {"File", "Edit", "Run", "View", "Help"}) {
     if (!ImGui::BeginMenu(menu)) continue;
+    if (std::string_view(menu) == "Help") {  // who is here for the first time looks for them
+      lessons_menu();
+      ImGui::Separator();
+    }
     for (const auto& a : actions()) {
       if (std::string_view(a.menu) != menu) continue;
       menu_item(app_, a, f_.out);
@@ -86,7 +67,6 @@ void Chrome::menu_bar() {
         ImGui::EndMenu();
       }
     }
-    if (std::string_view(menu) == "Help") lessons_menu();
     if (std::string_view(menu) == "View") {
       ImGui::Separator();
       for (size_t i = 0; i < panels().size(); i++) {
@@ -115,10 +95,16 @@ void Chrome::menu_bar() {
     tooltip(f_.theme, "Stop what the engine does (Esc)");
   } else {
     if (ImGui::SmallButton("Run##now") && std::fabs(ImGui::GetTime() - ended_at) > 0.4) f_.act("run");
-    tooltip(f_.theme, "Run the kernel and the reference again (F5)");
+    tooltip(f_.theme, "Run the kernel and the oracle again (F5)");
   }
   bool live = f_.settings.live;
-  if (ImGui::Checkbox("live", &live)) f_.act("live");
+  // A box as high as the bar would touch its edges.
+  const ImVec2 padding = ImGui::GetStyle().FramePadding;
+  const float low = std::round(padding.y * 0.4f);
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {padding.x, low});
+  ImGui::SetCursorPosY(ImGui::GetCursorPosY() + padding.y - low);
+  if (checkbox("live", &live)) f_.act("live");
+  ImGui::PopStyleVar();
   tooltip(f_.theme, "Run at every change (Space)");
   ImGui::BeginDisabled(!app_.can_undo());
   if (ImGui::SmallButton("Undo")) f_.act("undo");
@@ -179,145 +165,6 @@ void Chrome::recordings_menu() {
   for (const auto& r : shipped)
     if (ImGui::MenuItem(r.name.c_str(), nullptr, app_.session_path_ == r.path)) path_open_later_ = r.path;
   ImGui::EndMenu();
-}
-
-void Chrome::status_bar() {
-  ImGuiViewport* viewport = ImGui::GetMainViewport();
-  float height = ImGui::GetFrameHeight();
-  ImGui::PushStyleColor(ImGuiCol_WindowBg, f_.theme.background);
-  bool shown = ImGui::BeginViewportSideBar(
-      "##status", viewport, ImGuiDir_Down, height,
-      ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_MenuBar);
-  ImGui::PopStyleColor();
-  if (shown && ImGui::BeginMenuBar()) {
-    float em = ImGui::GetFontSize();
-    const EngineStatus& e = f_.bench.link().status();
-    if (f_.bench.runs().running() || f_.bench.measuring().waits()) {
-      using Clock = std::chrono::steady_clock;
-      const auto seconds_since = [](Clock::time_point t) {
-        return std::chrono::duration<double>(Clock::now() - t).count();
-      };
-      // A step of the work counts its own parts: what is left is told of it, by its own speed.
-      static struct {
-        std::string name;
-        uint64_t total = 0, done = 0;
-        Clock::time_point since;
-      } step;
-      if (step.name != e.phase || step.total != e.total || e.done < step.done)
-        step = {e.phase, e.total, 0, Clock::now()};
-      step.done = e.done;
-      if (ImGui::SmallButton("Cancel (Esc)")) f_.act("cancel");  // first: what follows is now longer, now shorter
-      ImGui::TextUnformatted(e.phase.empty() ? "working" : e.phase.c_str());
-      if (e.total > 0) {
-        const double part = std::min(1.0, static_cast<double>(e.done) / static_cast<double>(e.total));
-        progress_bar(static_cast<float>(part), em);
-        // Only worth saying when it is long.
-        if (const double own = seconds_since(step.since); own > 2 && part > 0.05 && part < 0.99)
-          ImGui::TextDisabled("this step: about %s left", time_text(1000 * own * (1 - part) / part).c_str());
-      }
-      if (const double seconds = seconds_since(e.since); seconds > 0.5) ImGui::TextDisabled("%.1f s", seconds);
-    } else if (f_.bench.sweeps().now().running) {
-      const Sweeping& sweep = f_.bench.sweeps().now();
-      ImGui::TextUnformatted(("sweep: " + sweep.now).c_str());
-      progress_bar(static_cast<float>(sweep.sweep->share_done()), em);
-      if (ImGui::SmallButton("Stop (F10)")) f_.act("sweep");
-    } else {
-      const std::string& comes = app_.coming_kernel();
-      ImGui::TextDisabled("%s", e.state == EngineStatus::State::starting ? "the engine starts"
-                                : !comes.empty()                         ? ("compiling " + file_name(comes)).c_str()
-                                : f_.bench.explaining().waits()          ? "explaining"
-                                                                         : "idle");
-    }
-    // Easily forgotten, since kernels then pass that would be wrong.
-    if (const Accuracy a = f_.document.accuracy; a != Accuracy::strict) {
-      ImGui::Separator();
-      ImGui::TextColored(f_.theme.warning, "%s allowed", std::string(name_of(a)).c_str());
-      tooltip(f_.theme, "Kernels are judged by the bound of this arithmetic: `accuracy` in the panel Problem.");
-    }
-    // Nor is it seen in a problem that its numbers are none of the usual ones.
-    if (const std::string inputs = unusual_inputs(f_.document); !inputs.empty()) {
-      ImGui::Separator();
-      ImGui::TextColored(f_.theme.warning, "inputs: %s", inputs.c_str());
-      tooltip(f_.theme,
-              "Not the values that are usual (x random, w and b as PyTorch draws them): `inputs` in the panel "
-              "Problem.");
-    }
-    const Report* r = f_.report();
-    if (f_.bench.recorded().is_open()) {
-      ImGui::Separator();
-      const bool shown = r && !r->recorded.empty();
-      ImGui::TextColored(shown ? f_.theme.accent : f_.theme.warning, "%s%s",
-                         shown ? "recorded: " : "live, beside a recording: ",
-                         (shown ? r->recorded : f_.bench.recorded().source()).c_str());
-      tooltip(f_.theme,
-              shown ? "The figures are those of a recording" : "The recording does not hold this, or is not shown");
-    }
-    const OpenedFile* file = f_.bench.files().of(f_.document.kernel);
-    const bool no_kernel = file && !file->trouble.empty() && (!r || r->recorded.empty());
-    if (no_kernel) {
-      ImGui::Separator();
-      status_mark(f_.theme, "not-run");
-      const bool compiling = is_being_compiled(f_);
-      ImGui::TextUnformatted(file->gone ? "the file is gone" : compiling ? "compiling…" : "does not compile");
-      tooltip(f_.theme, compiling ? "" : file->trouble);
-    }
-    if (r && !no_kernel && (!f_.bench.runs().running() || !r->recorded.empty())) {
-      ImGui::Separator();
-      // What the document says now has no verdict yet.
-      const std::string stale = r->recorded.empty() ? stale_words(f_, r) : "";
-      status_mark(f_.theme, stale.empty() ? r->status : "");
-      std::string text =
-          r->failing ? fmt::format("{} of {} elements fail", grouped(*r->failing), grouped(r->elements)) : r->status;
-      std::replace(text.begin(), text.end(), '-', ' ');  // not-run
-      // Wrong by something else than its values.
-      if (r->failing && *r->failing == 0)
-        text = r->status == "right" || r->status.empty()
-                   ? r->elements == 1 ? "the element is within the bound"
-                                      : fmt::format("all {} elements within the bound", grouped(r->elements))
-                   : first_clause(r->sentence);
-      if (stale.empty())
-        ImGui::TextUnformatted(text.c_str());
-      else
-        ImGui::TextDisabled("stale: %s", text.c_str());
-      tooltip(f_.theme, stale.empty() ? "" : "This is " + stale);
-      if (r->timing.median_ms && stale.empty()) {
-        ImGui::Separator();
-        // Of a recording the one that the ladder and the list of kernels have: it may be of another day than the
-        // verdict.
-        double ms = *r->timing.median_ms;
-        if (!r->recorded.empty()) {
-          const KernelTimes times = kernel_times(f_.bench, f_.document);
-          if (const KernelTime* same = times.of(r->kernel)) ms = same->ms;
-        }
-        ImGui::TextDisabled("%s %s%s", file_name(r->kernel).c_str(), time_text(ms).c_str(),
-                            r->timing.source == "emulated" ? " emulated"
-                            : r->recorded.empty()          ? " measured"
-                                                           : " recorded");
-      }
-    }
-    if (e.deaths > 0) {
-      ImGui::Separator();
-      // What has run since is no part of it.
-      const bool over = r && r->status != "crashed" && r->status != "hung";
-      ImGui::TextColored(over ? f_.theme.dim : f_.theme.warning, "engine restarted %d time%s", e.deaths,
-                         e.deaths == 1 ? "" : "s");
-      tooltip(f_.theme, e.last_death);
-    }
-    std::string right =
-        fmt::format("picture {}  frame {}",
-                    f_.bench.runs().last_picture_ms() > 0 ? time_text(f_.bench.runs().last_picture_ms()) : "none yet",
-                    time_text(1000 * app_.frame_seconds()));
-    float x = ImGui::GetWindowWidth() - ImGui::CalcTextSize(right.c_str()).x - em;
-    if (x > ImGui::GetCursorPosX()) {
-      ImGui::SetCursorPosX(x);
-      ImGui::TextDisabled("%s", right.c_str());
-      tooltip(f_.theme,
-              "From the last change to its first picture, and the CPU time that building the last frame took (both "
-              "measured here)");
-    }
-    ImGui::EndMenuBar();
-  }
-  ImGui::End();
 }
 
 void Chrome::overlays() {
@@ -385,7 +232,7 @@ void Chrome::about() {
   ImGui::TextUnformatted("convscope " CONVSCOPE_VERSION);
   ImGui::PopFont();
   wrapped(
-      "A workbench for ConvTranspose1d CUDA kernels: runs a kernel beside a reference, shows where and why it is "
+      "A workbench for ConvTranspose1d CUDA kernels: runs a kernel beside an oracle, shows where and why it is "
       "wrong, and where its time goes. MIT licence.");
   dim_text(f_.theme,
            "With Dear ImGui, ImPlot and ImGuiColorTextEdit (MIT), GLFW (zlib), the fonts Inter and JetBrains Mono (SIL "

@@ -16,6 +16,7 @@ class Chrome {
   void lessons_menu();
   void lesson_strip();  // above the status bar, while a lesson is open
   void status_bar();
+  void engine_part();  // of it: what the engine does
   void palette();
   void help();
   void about();

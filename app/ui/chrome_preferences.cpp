@@ -76,13 +76,13 @@ void Chrome::preferences() {
     ImGui::TableSetupColumn("keys");
     ImGui::TableSetupColumn("value", ImGuiTableColumnFlags_WidthStretch);
     preference(f_.theme, "theme", "theme");
-    if (ImGui::RadioButton("dark", s.theme == Settings::Theme::dark)) s.theme = Settings::Theme::dark;
+    if (radio_button("dark", s.theme == Settings::Theme::dark)) s.theme = Settings::Theme::dark;
     ImGui::SameLine(0, em);
-    if (ImGui::RadioButton("light", s.theme == Settings::Theme::light)) s.theme = Settings::Theme::light;
+    if (radio_button("light", s.theme == Settings::Theme::light)) s.theme = Settings::Theme::light;
     preference(f_.theme, "colours of values", "colours");
     for (auto [name, map] : {std::pair{"viridis", ColourMap::viridis}, {"cividis", ColourMap::cividis}}) {
       if (map != ColourMap::viridis) ImGui::SameLine(0, em);
-      if (ImGui::RadioButton(name, s.value_colours == name)) s.value_colours = name;
+      if (radio_button(name, s.value_colours == name)) s.value_colours = name;
       ImGui::SameLine(0, em * 0.4f);
       preview_colours(map, f_.theme.light);
     }
@@ -98,9 +98,9 @@ void Chrome::preferences() {
     if (!turning && percent != now) s.scale = percent / 100.0;
     tooltip(f_.theme, "Of everything, on top of the display's own scale.");
     preference(f_.theme, "presenter layout", "presenter");
-    ImGui::Checkbox("large type; maps, verdict and explanation", &s.presenter);
+    checkbox("large type; maps, verdict and explanation", &s.presenter);
     preference(f_.theme, "live", "live");
-    ImGui::Checkbox("run at every change", &s.live);
+    checkbox("run at every change", &s.live);
     preference(f_.theme, "panels", "reset-layout");
     if (ImGui::Button("Reset layout")) f_.act("reset-layout");
     preference(f_.theme, "recent files", "");

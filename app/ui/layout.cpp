@@ -14,7 +14,7 @@ const std::vector<Panel>& panels() {
   static const std::vector<Panel> all = {
       {"Problem", "Parameters of the convolution, and the numbers it runs on", draw_problem, true},
       {"Kernels", "Which kernel, and what it is compared with", draw_kernels, true},
-      {"Maps", "Kernel, reference and difference as pictures", draw_maps, true},
+      {"Maps", "Kernel, oracle and difference as pictures", draw_maps, true},
       {"Ladder", "Every kernel's time beside the floor of the problem", draw_ladder, true},
       {"Sweep", "Kernels over one parameter: where they are right, and how fast", draw_sweep, true},
       {"Lines", "Channels as curves, error below", draw_lines, true},
@@ -42,6 +42,29 @@ void dock(const char* panel, ImGuiID where) { ImGui::DockBuilderDockWindow(panel
 void in_front(const char* panel, ImGuiID where) {
   if (ImGuiDockNode* node = ImGui::DockBuilderGetNode(where))
     node->SelectedTabId = ImHashStr("#TAB", 0, ImHashStr(panel));
+}
+
+// A tab that the edge of its bar cuts would show half a word: in the place of what is left of it stand dots. A click on
+// them brings it in sight, as one on the tab does.
+void cover_cut_tabs(const Theme& t, const ImGuiDockNode& node) {
+  ImGuiTabBar* bar = node.TabBar;
+  if (!bar || !bar->ScrollButtonEnabled || !node.HostWindow) return;
+  ImDrawList* draw = node.HostWindow->DrawList;
+  for (const ImGuiTabItem& tab : bar->Tabs) {
+    const float from = bar->BarRect.Min.x + tab.Offset - bar->ScrollingAnim, to = from + tab.Width,
+                low = std::max(from, bar->ScrollingRectMinX), high = std::min(to, bar->ScrollingRectMaxX);
+    if (high <= low || (from >= bar->ScrollingRectMinX && to <= bar->ScrollingRectMaxX)) continue;
+    // It has become wider by its × since the bar was scrolled to it.
+    if (tab.ID == bar->VisibleTabId && to - from - (high - low) < 2 * t.em) bar->NextScrollToTabId = tab.ID;
+    if (tab.ID == bar->VisibleTabId) continue;
+    draw->PushClipRect({low, bar->BarRect.Min.y}, {high, bar->BarRect.Max.y}, false);
+    draw->AddRectFilled({low, bar->BarRect.Min.y}, {high, bar->BarRect.Max.y - 1}, packed(t.background));
+    const ImVec2 dots = ImGui::CalcTextSize("…");
+    if (high - low > dots.x)
+      draw->AddText({(low + high - dots.x) / 2, bar->BarRect.Min.y + ImGui::GetStyle().FramePadding.y}, packed(t.dim),
+                    "…");
+    draw->PopClipRect();
+  }
 }
 
 // For a stage: where it is wrong, that it is, and why, in sight together. The rest is a tab away, or in the menu View.
@@ -207,7 +230,8 @@ void App::draw_panels(Frame& f) {
     front_of_layout();
     calm_until_ = std::max(calm_until_, ImGui::GetFrameCount() + 3);
   }
-  // A dock's own × would close all of its tabs, and each tab has one.
+  // A dock's own × would close all of its tabs, and the one in front has its own. Others are named in less room
+  // without.
   ImGuiWindowClass of_panels;
   of_panels.DockNodeFlagsOverrideSet = ImGuiDockNodeFlags_NoCloseButton;
   for (size_t i = 0; i < panels().size(); i++) {
@@ -221,7 +245,9 @@ void App::draw_panels(Frame& f) {
     const bool log = panels()[i].draw == draw_log, news = log && log_has_news();
     const ImGuiWindowFlags flags = (starts ? ImGuiWindowFlags_NoFocusOnAppearing : ImGuiWindowFlags_None) |
                                    (news ? ImGuiWindowFlags_UnsavedDocument : ImGuiWindowFlags_None);
-    if (ImGui::Begin(panels()[i].title, &open, flags)) {
+    const ImGuiWindow* before = ImGui::FindWindowByName(panels()[i].title);
+    const bool in_front = !before || !before->DockIsActive || before->DockTabIsVisible;
+    if (ImGui::Begin(panels()[i].title, in_front ? &open : nullptr, flags)) {
       panels()[i].draw(f);
       // In the first frames all panels of a dock are in front.
       constexpr int frames_until_docked = 10;
@@ -229,6 +255,14 @@ void App::draw_panels(Frame& f) {
     }
     ImGui::End();
     open_[i] = open;
+  }
+  std::vector<const ImGuiDockNode*> covered;
+  for (const auto& p : panels()) {
+    const ImGuiWindow* w = ImGui::FindWindowByName(p.title);
+    if (!w || !w->DockIsActive || !w->DockNode || !w->WasActive) continue;
+    if (std::find(covered.begin(), covered.end(), w->DockNode) != covered.end()) continue;
+    cover_cut_tabs(f.theme, *w->DockNode);
+    covered.push_back(w->DockNode);
   }
   // Its tab, without the keyboard: once its dock has tabs.
   if (!show_beside_.empty()) {

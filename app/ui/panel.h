@@ -60,7 +60,7 @@ using Event =
 struct Draft {
   std::optional<ConvProblem> problem;  // illegal
   ConvProblem of;                      // the legal one that it was made from: it goes when that is another
-  std::string field, rule;
+  std::string field;                   // the first that is refused
 };
 
 // How many elements a map has room for when each shows its number; the panel Maps keeps it up. Until it has been drawn:

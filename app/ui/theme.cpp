@@ -50,6 +50,13 @@ double contrast(const ImVec4& a, const ImVec4& b) {
   return (std::max(x, y) + 0.05) / (std::min(x, y) + 0.05);
 }
 
+// On a light bar a tint takes contrast from both sides: there the badge is paler than the bar.
+ImVec4 badge_ground(const Theme& t, const ImVec4& colour) {
+  return t.light ? mixed(t.panel, colour, 0.12f) : mixed(t.background, colour, 0.2f);
+}
+ImVec4 chosen_ground(const Theme& t) { return mixed(t.panel, t.accent, t.light ? 0.14f : 0.2f); }
+ImVec4 failing_ground(const Theme& t, float share) { return mixed(t.panel, t.wrong, 0.22f + 0.34f * share); }
+
 void load_fonts(Theme& theme) {
   auto& fonts = *ImGui::GetIO().Fonts;
   auto add = [&](const FontFile& file, float size) {
@@ -84,6 +91,7 @@ void apply_theme(const Theme& t, float scale) {
   s.SeparatorTextBorderSize = 1;
   s.HoverDelayNormal = 0.35f;
   s.ScaleAllSizes(scale);
+  s.TabMinWidthShrink = 1e4f;  // a tab's name is whole, or the bar scrolls
 
   auto& c = s.Colors;
   c[ImGuiCol_Text] = t.text, c[ImGuiCol_TextDisabled] = t.dim;
@@ -102,7 +110,7 @@ void apply_theme(const Theme& t, float scale) {
   c[ImGuiCol_SliderGrabActive] = mixed(t.accent, t.background, 0.2f);
   c[ImGuiCol_Button] = t.raised, c[ImGuiCol_ButtonHovered] = mixed(t.raised, t.accent, 0.25f),
   c[ImGuiCol_ButtonActive] = mixed(t.raised, t.accent, 0.45f);
-  c[ImGuiCol_Header] = mixed(t.panel, t.accent, 0.22f), c[ImGuiCol_HeaderHovered] = mixed(t.panel, t.accent, 0.3f),
+  c[ImGuiCol_Header] = chosen_ground(t), c[ImGuiCol_HeaderHovered] = mixed(t.panel, t.accent, 0.3f),
   c[ImGuiCol_HeaderActive] = mixed(t.panel, t.accent, 0.4f);
   c[ImGuiCol_Separator] = t.border, c[ImGuiCol_SeparatorHovered] = c[ImGuiCol_SeparatorActive] = t.accent;
   c[ImGuiCol_ResizeGrip] = faded(t.border, 0), c[ImGuiCol_ResizeGripHovered] = c[ImGuiCol_ResizeGripActive] = t.accent;

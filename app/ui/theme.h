@@ -19,6 +19,12 @@ Theme light_theme();
 // (L1 + 0.05)/(L2 + 0.05) with the relative luminances of WCAG 2.1.
 double contrast(const ImVec4& a, const ImVec4& b);
 
+// Grounds that are tinted with the colour that stands on them, or under several: a badge in a bar, a chosen row, a cell
+// of a table in which a share of the elements fails.
+ImVec4 badge_ground(const Theme& theme, const ImVec4& colour);
+ImVec4 chosen_ground(const Theme& theme);
+ImVec4 failing_ground(const Theme& theme, float share);
+
 // Fonts are embedded in the program. Call once a context.
 void load_fonts(Theme& theme);
 // Colours and sizes of Dear ImGui and ImPlot. scale: the display's times the user's.

@@ -15,15 +15,7 @@
 
 namespace convscope::ui {
 
-std::string time_text(double ms) {
-  if (!std::isfinite(ms)) return "none";
-  auto digits = [](double v) {
-    return v >= 100 ? fmt::format("{:.0f}", v) : v >= 10 ? fmt::format("{:.1f}", v) : fmt::format("{:.2f}", v);
-  };
-  if (ms >= 1000) return digits(ms / 1000) + " s";
-  if (ms >= 1) return digits(ms) + " ms";
-  return digits(ms * 1000) + " µs";
-}
+std::string time_text(double ms) { return std::isfinite(ms) ? convscope::time_text(ms) : "none"; }
 
 std::string percent_text(double fraction) {
   double p = 100 * fraction;
@@ -31,6 +23,20 @@ std::string percent_text(double fraction) {
   if (p < 0.01) return fmt::format("{:.1e} %", p);
   if (p > 99.99 && p < 100) return convscope::percent_text(fraction, 1);  // as many digits as it takes
   return fmt::format("{:.2f} %", p);
+}
+
+std::string time_tick(double ms) {
+  std::string text = convscope::time_text(ms);
+  const size_t blank = text.find(' '), point = text.find('.');
+  if (point == text.npos || blank == text.npos) return text;
+  size_t end = blank;
+  while (text[end - 1] == '0') end--;
+  if (end - 1 == point) end--;
+  return text.substr(0, end) + text.substr(blank);
+}
+
+std::string times_tick(double times) {
+  return (times >= 1 ? grouped(std::llround(times)) : fmt::format("{:.3g}", times)) + "×";
 }
 
 std::string value_text(double v) {
@@ -139,12 +145,45 @@ ImVec4 shade_colour(const Theme& t, std::string_view shade) {
 
 std::string unit_text(const std::string& unit) { return unit == "1" ? "×" : unit == "sector" ? "" : unit; }
 
+std::string text_within(const std::string& text, float width) {
+  if (ImGui::CalcTextSize(text.c_str()).x <= width) return text;
+  std::string shown = text;
+  while (!shown.empty()) {
+    do shown.pop_back();
+    while (!shown.empty() && (static_cast<unsigned char>(text[shown.size()]) & 0xc0) == 0x80);  // whole letters
+    if (ImGui::CalcTextSize((shown + "…").c_str()).x <= width) break;
+  }
+  return shown + "…";
+}
+
 void right_aligned(const std::string& text, const ImVec4& colour) {
   float width = ImGui::CalcTextSize(text.c_str()).x, room = ImGui::GetContentRegionAvail().x;
   if (room > width) ImGui::SetCursorPosX(ImGui::GetCursorPosX() + room - width);
   ImGui::PushStyleColor(ImGuiCol_Text, colour);
   ImGui::TextUnformatted(text.c_str());
   ImGui::PopStyleColor();
+}
+
+namespace {
+struct SeenEdge {
+  SeenEdge() {
+    ImGui::PushStyleVar(ImGuiStyleVar_FrameBorderSize, std::max(1.0f, ImGui::GetFontSize() * 0.07f));
+    ImGui::PushStyleColor(ImGuiCol_Border, ImGui::GetStyleColorVec4(ImGuiCol_TextDisabled));
+  }
+  ~SeenEdge() {
+    ImGui::PopStyleColor();
+    ImGui::PopStyleVar();
+  }
+};
+}  // namespace
+
+bool checkbox(const char* label, bool* on) {
+  const SeenEdge edge;
+  return ImGui::Checkbox(label, on);
+}
+bool radio_button(const char* label, bool on) {
+  const SeenEdge edge;
+  return ImGui::RadioButton(label, on);
 }
 
 void figure(const Theme& t, const char* label, const std::string& value, const About& about, const ImVec4* colour) {
@@ -324,38 +363,55 @@ static void small_beside(const char* button) {
   beside_if_fits(ImGui::CalcTextSize(button).x + 2 * ImGui::GetStyle().FramePadding.x);
 }
 
-void source_strip(Frame& f, const std::string& recorded, const Report* of) {
+static void wrapped_in(const ImVec4& colour, const std::string& words) {
+  ImGui::PushStyleColor(ImGuiCol_Text, colour);
+  wrapped(words);
+  ImGui::PopStyleColor();
+}
+
+void beside_recording(Frame& f) {
   const Theme& t = f.theme;
   const Recorded& all = f.bench.recorded();
-  auto coloured = [](const ImVec4& colour, const std::string& words) {
-    ImGui::PushStyleColor(ImGuiCol_Text, colour);
-    wrapped(words);
-    ImGui::PopStyleColor();
-  };
+  if (!all.is_open()) return;
+  if (f.bench.live_shown() && all.holds(f.document)) {
+    dim_text(t, "live, not the recording");
+    small_beside("Show recorded");
+    if (ImGui::SmallButton("Show recorded")) f.act("show-live");
+    tooltip(t, "recorded: " + all.source());
+    return;
+  }
+  std::string words = "not recorded: the recording (" + all.source() + ") does not hold this";
+  if (auto back = all.way_back(f.document)) {
+    const Difference d = describe_difference(f.document, *back);
+    words = "not recorded: this is " + d.one + "; the recording (" + all.source() + ") has " + d.other;
+  }
+  wrapped_in(t.warning, words);
+  if (ImGui::SmallButton("Back to the recorded")) f.act("back-to-recorded");
+  tooltip(t, "Sets the problem, the kernel and the inputs to what was recorded");
+}
+
+void source_strip(Frame& f, const std::string& recorded, const Report* of) {
+  const Theme& t = f.theme;
   if (!recorded.empty()) {
-    coloured(t.accent, "recorded: " + recorded);
+    wrapped_in(t.accent, "recorded: " + recorded);
     tooltip(t, "Every figure of this panel was measured there and then, and none of them here.");
     small_beside("Show live");
     if (ImGui::SmallButton("Show live")) f.act("show-live");
     tooltip(t, "What runs here, instead of the recording");
     return;
   }
-  if (all.is_open() && f.bench.live_shown() && all.holds(f.document)) {
-    dim_text(t, "live, not the recording");
-    small_beside("Show recorded");
-    if (ImGui::SmallButton("Show recorded")) f.act("show-live");
-    tooltip(t, "recorded: " + all.source());
-  } else if (all.is_open()) {
-    std::string words = "not recorded: the recording (" + all.source() + ") does not hold this";
-    if (auto back = all.way_back(f.document)) {
-      const Difference d = describe_difference(f.document, *back);
-      words = "not recorded: this is " + d.one + "; the recording (" + all.source() + ") has " + d.other;
-    }
-    coloured(t.warning, words);
-    if (ImGui::SmallButton("Back to the recorded")) f.act("back-to-recorded");
-    tooltip(t, "Sets the problem, the kernel and the inputs to what was recorded");
-  }
+  beside_recording(f);
   stale_strip(f, of);
+}
+
+bool waits_for_a_person(Frame& f, const Report* r, const char* what) {
+  const bool of_this = r && !needs_run(r->document, f.document);
+  if (of_this || f.bench.runs().running() || !f.bench.waits_for_a_person(f.document)) return false;
+  beside_recording(f);
+  const RunOffer offer = run_offer(f);
+  const std::string why = offer.why + " All of it runs when you say so (F5).";
+  if (empty_state(f.theme, what, why.c_str(), offer.button)) f.act(offer.action);
+  return true;
 }
 
 bool choose(const char* label, const std::vector<Choice>& all, const std::string& now, std::string& chosen,

@@ -13,6 +13,8 @@ namespace convscope::ui {
 
 // "1.23 ms"; "97.3 %"; three significant digits for times. Counts are grouped() as everywhere: 1,234,567.
 std::string time_text(double ms);
+std::string time_tick(double ms);      // beside a tick of an axis, where digits behind the point say nothing: "10 µs"
+std::string times_tick(double times);  // likewise "5×", "10,000×"
 std::string percent_text(double fraction);
 std::string value_text(double v);  // shortest that shows 5 significant digits
 // Of an error to its bound: beyond a million digits mean nothing, where 0 is right the bound is the least number.
@@ -36,8 +38,14 @@ void tooltip(const Theme& t, std::string_view text);
 // Whether what has the keyboard's focus has them as well: not while its keys turn pages, and they would cover the text.
 void tooltips_of_focus(bool on);
 
+// What of a text has room in `width`: all of it, or as much as a sign that there is more leaves.
+std::string text_within(const std::string& text, float width);
 // Text at the right end of what room there is.
 void right_aligned(const std::string& text, const ImVec4& colour);
+
+// Dear ImGui's own with an edge that is seen where they are off: on a stage as well.
+bool checkbox(const char* label, bool* on);
+bool radio_button(const char* label, bool on);
 
 // A table row: label on the left, figure right-aligned in the code font, with its tooltip. Call inside
 // begin_figures/end_figures.
@@ -84,6 +92,13 @@ bool out_of_date(const Frame& f);
 // The same for a panel of figures, above them. Recorded ones: where and when, and a way to what runs now. While a
 // recording is open that does not hold the document: that, and the way back to what it holds.
 void source_strip(Frame& f, const std::string& recorded, const Report* of = nullptr);
+// Of it the part that speaks of an open recording beside what is not recorded, for a panel that shows no figures.
+void beside_recording(Frame& f);
+// What is asked for has not run, and does not run by itself: what `r` says is of something else. Then the panel is
+// empty but for that, and says so by `what`.
+bool waits_for_a_person(Frame& f, const Report* r, const char* what);
+// How dense figures are that are of something else than what is asked for.
+inline constexpr float stands_back = 0.6f;
 // Where a measured figure is from, for tooltips: "measured", or "recorded: NVIDIA H200, 2026-11-22".
 std::string measured_words(const std::string& recorded, const char* live = "measured");
 // A table of names and figures is no wider: further apart they are not read as one row.

@@ -56,7 +56,11 @@ inline constexpr int64_t max_kernel_size = int64_t{1} << 20;
 inline constexpr int64_t max_parameter = (int64_t{1} << 31) - 1;
 inline constexpr int64_t max_elements = int64_t{1} << 36;
 
-// The first broken rule, in the words every interface uses; nothing if the problem is legal.
+// Every broken rule that stands by itself, in the words every interface uses: one on several numbers is asked where
+// each of them can be taken. A field that no single parameter has (out_length, input, weight, output) is of what
+// follows from them, and only looked at where they are all legal.
+std::vector<InputError> broken_rules(const ConvProblem& p);
+// The first of them; nothing if the problem is legal.
 std::optional<InputError> check(const ConvProblem& p);
 inline void require_legal(const ConvProblem& p) {
   if (auto e = check(p)) throw *e;

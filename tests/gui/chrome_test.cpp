@@ -49,6 +49,18 @@ SCENARIO(every_action_with_a_menu_is_in_it) {
   }
 }
 
+SCENARIO(lessons_come_first_in_help) {
+  g.click("//##MainMenuBar/##MenuBar/Help");
+  g.frames(3);
+  auto top = [&](const char* item) {
+    return g.ctx->ItemInfo(fmt::format("//$FOCUSED/{}", item).c_str()).RectFull.Min.y;
+  };
+  for (const char* item : {"###palette", "###help", "###lesson-next", "###about"}) CHECK(top("Lessons") < top(item));
+  CHECK(top("###help") < top("###lesson-next"));
+  g.ctx->PopupCloseAll();
+  g.frames(2);
+}
+
 SCENARIO(every_action_can_be_run) {
   // What each does is checked elsewhere: here none may break the window, in this order or any other.
   for (const auto& a : ui::actions()) {
@@ -385,6 +397,8 @@ SCENARIO(one_tab_is_closed_at_a_time) {
 
 SCENARIO(every_panel_is_shown_by_the_view_menu) {
   for (const auto& p : ui::panels()) {
+    g.ctx->WindowFocus(fmt::format("//{}", p.title).c_str());  // the tab in front has the ×
+    g.frames(3);
     g.ctx->WindowClose(fmt::format("//{}", p.title).c_str());
     g.frames(3);
     CHECK(!there(g, p.title));
@@ -454,7 +468,7 @@ SCENARIO(tooltips_say_what_figures_mean) {
   g.ctx->MouseMove("//Problem/##preset");
   g.until([&] { return g.says("Named problems"); }, "the tooltip of the presets", 10);
   g.ctx->MouseMove("//##MainMenuBar/##MenuBar/Run##now");
-  g.until([&] { return g.says("Run the kernel and the reference again (F5)"); }, "the tooltip of Run", 10);
+  g.until([&] { return g.says("Run the kernel and the oracle again (F5)"); }, "the tooltip of Run", 10);
 }
 
 // Dear ImGui would draw a warning over both. Hovering everything also draws every tooltip once.

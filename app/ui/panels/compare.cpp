@@ -179,18 +179,6 @@ ImVec4 colour_of(const Theme& t, FigureVerdict v) {
   }
 }
 
-// What has room in `width`: all of it, or as much as a sign that there is more leaves.
-std::string fitted(const std::string& text, float width) {
-  if (ImGui::CalcTextSize(text.c_str()).x <= width) return text;
-  std::string shown = text;
-  while (!shown.empty()) {
-    do shown.pop_back();
-    while (!shown.empty() && (static_cast<unsigned char>(text[shown.size()]) & 0xc0) == 0x80);  // whole letters
-    if (ImGui::CalcTextSize((shown + "…").c_str()).x <= width) break;
-  }
-  return shown + "…";
-}
-
 // How wide the columns are; 0: it has no room, and is in a row's tooltip all the same.
 struct Columns {
   float title = 0, value = 0, difference = 0, ratio = 0, verdict = 0;
@@ -237,7 +225,7 @@ void group_row(Frame& f, const KernelComparison& c, FigureGroup group, const Col
   ImGui::TableSetBgColor(ImGuiTableBgTarget_RowBg0, packed(t.raised));
   auto head = [&](const std::string& text, const ImVec4& colour, const std::string& about) {
     ImGui::TableNextColumn();
-    const std::string shown = fitted(text, ImGui::GetContentRegionAvail().x);
+    const std::string shown = text_within(text, ImGui::GetContentRegionAvail().x);
     right_aligned(shown, colour);
     tooltip(t, shown == text ? about : about.empty() ? text : text + "\n" + about);
   };
@@ -303,7 +291,7 @@ void figure_row(Frame& f, const KernelComparison& c, const ComparedFigure& r, co
   ImGui::PushFont(t.code_font, 0);
   auto cell = [&](const std::string& text, const ImVec4& colour) {
     ImGui::TableNextColumn();
-    right_aligned(fitted(text, ImGui::GetContentRegionAvail().x), colour);
+    right_aligned(text_within(text, ImGui::GetContentRegionAvail().x), colour);
   };
   // A number is not cut: what has no room is shorter, in thousands or millions.
   auto number = [&](std::string text, const std::optional<double>& v, const std::string& before, const ImVec4& colour) {
@@ -313,12 +301,13 @@ void figure_row(Frame& f, const KernelComparison& c, const ComparedFigure& r, co
     text = before + text;
     if (ImGui::CalcTextSize(text.c_str()).x > room)
       if (std::string less = short_words(v, r.unit); !less.empty()) text = (before.empty() ? plus : "≈") + less;
-    right_aligned(fitted(text, room), colour);
+    right_aligned(text_within(text, room), colour);
   };
+  const bool emulated = r.verdict == FigureVerdict::emulated;
   auto value = [&](const std::optional<double>& v, const std::string& words, const std::optional<double>& beside,
                    bool estimate) {
     if (words.empty())
-      number(value_words(v, r.unit, beside), v, estimate ? "≈ " : "", v ? t.text : t.dim);
+      number(value_words(v, r.unit, beside), v, estimate ? "≈ " : "", v && !emulated ? t.text : t.dim);
     else
       cell(words, t.text);
   };
@@ -327,9 +316,9 @@ void figure_row(Frame& f, const KernelComparison& c, const ComparedFigure& r, co
   if (columns.difference > 0) {
     // Its sign stands before it.
     const auto d = r.difference();
-    number(difference_words(r), d, "", same ? t.dim : t.text);
+    number(difference_words(r), d, "", same || emulated ? t.dim : t.text);
   }
-  if (columns.ratio > 0) cell(ratio_words(r), same ? t.dim : t.text);
+  if (columns.ratio > 0) cell(ratio_words(r), same || emulated ? t.dim : t.text);
   ImGui::PopFont();
   cell(r.verdict ? name_of(*r.verdict) : "", r.verdict ? colour_of(t, *r.verdict) : t.dim);
 }
@@ -454,8 +443,10 @@ void draw_compare(Frame& f) {
   if (recorded && (!c || c->recorded.empty()))
     dim_text(t, fmt::format("The recording ({}) holds no comparison with {}: they were not timed in turn.",
                             f.bench.recorded().source(), s.other.empty() ? "another kernel" : s.other));
+  else if (c)
+    source_strip(f, c->recorded);
   else
-    source_strip(f, c ? c->recorded : "");
+    beside_recording(f);
   // Of the recording's problem nothing: figures of another one would be taken for its.
   if (c && recorded && c->recorded.empty() && !(c->document.problem == f.document.problem)) c = nullptr;
   if (!c) {
@@ -472,14 +463,18 @@ void draw_compare(Frame& f) {
     ImGui::PopStyleColor();
   }
   wrong_ones(f, *c);
-  if (Document now = with_kernel(f.document, c->first.name); needs_run(c->document, now)) {
+  const Document now = with_kernel(f.document, c->first.name);
+  const bool old = needs_run(c->document, now);
+  if (old) {
     ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
     wrapped(other_document_words(c->document, now));
     ImGui::PopStyleColor();
   }
+  if (old) ImGui::PushStyleVar(ImGuiStyleVar_Alpha, stands_back);
   verdict(f, *c);
   limits(f, *c);
   table(f, *c);
+  if (old) ImGui::PopStyleVar();
 }
 
 }  // namespace convscope::ui

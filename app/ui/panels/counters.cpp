@@ -323,7 +323,10 @@ void draw_counters(Frame& f) {
   }
   follow_with_profile(f);
   const Profile *now = f.bench.profile_of(f.document), *p = now ? now : f.bench.measuring().profile();
-  source_strip(f, now ? now->recorded : "");
+  if (now)
+    source_strip(f, now->recorded);
+  else
+    beside_recording(f);  // figures of another problem, if there are any, say so themselves
   profile_buttons(f);
   if (!f.bench.measuring().trouble().empty()) {
     ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
@@ -350,6 +353,7 @@ void draw_counters(Frame& f) {
     ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
     wrapped(other_document_words(p->document, f.document));
     ImGui::PopStyleColor();
+    ImGui::PushStyleVar(ImGuiStyleVar_Alpha, stands_back);
   }
   ImGui::PushFont(t.bold_font, 0);
   std::string sentence = p->sentence;
@@ -374,6 +378,7 @@ void draw_counters(Frame& f) {
   every_value(f, *p);
   launches(f, *p);
   kernels_seen(f, *p);
+  if (!now) ImGui::PopStyleVar();
 }
 
 }  // namespace convscope::ui

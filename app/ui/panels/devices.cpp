@@ -90,7 +90,7 @@ const Inventory& inventory(const json& info) {
 }
 
 void choice(Frame& f, const char* label, const std::string& name, const char* about) {
-  if (ImGui::RadioButton(label, f.document.device == name)) f.command(SetDevice{name});
+  if (radio_button(label, f.document.device == name)) f.command(SetDevice{name});
   tooltip(f.theme, about);
 }
 

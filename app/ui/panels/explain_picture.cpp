@@ -18,6 +18,9 @@ namespace {
 
 constexpr size_t few = 10;  // arrows that can all carry a label
 
+// Whether something is taken by a tap, or should be: of many taps that end nowhere these are the ones to be told apart.
+bool takes_or_should(const ExplainedTap& t) { return t.expected_i || t.read_i; }
+
 // ---- the two rows --------------------------------------------------------------------------------------------------
 
 struct Canvas {
@@ -127,12 +130,13 @@ void cell_tooltip(const Canvas& c, bool inputs, int64_t position) {
 
 // One arrow of a tap: where it should come from (solid), where the kernel took it from (dashed), or where no input
 // stands (dotted).
-void gather_arrow(const Canvas& c, const TapArrow& arrow, size_t count, std::vector<TapLabel>& labels) {
+void gather_arrow(const Canvas& c, const TapArrow& arrow, size_t count, size_t taking, std::vector<TapLabel>& labels) {
   const Theme& t = c.f.theme;
   const ExplainedTap& tap = c.picture.of.taps[arrow.tap];
   const TapState state = tap_state(tap);
   float alpha = c.alpha(tap.k), thin = std::max(1.2f, c.em * 0.1f), size = c.em * 0.5f;
-  const bool current = c.picture.current == tap.k, label = current || count <= few;
+  const bool current = c.picture.current == tap.k,
+             label = current || count <= few || (taking <= few && takes_or_should(tap));
   if (!label) thin *= 0.7f, size *= 0.7f;
   auto out = c.layout.bottom.centre(static_cast<double>(c.picture.of.j)), in = c.layout.top.centre(arrow.place);
   if (!out || !in) return;
@@ -186,7 +190,8 @@ void scatter_tap(const Canvas& c, int64_t k, size_t rank, size_t count, std::vec
        out = c.layout.bottom.centre(static_cast<double>(j));
   if (!in) return;
   float alpha = c.alpha(k), thin = std::max(1.2f, c.em * 0.1f);
-  bool current = c.picture.current == k, label = current || count <= few, inside = j >= 0 && j < p.out_length();
+  bool current = c.picture.current == k, label = current || count <= few || j == e.j,
+       inside = j >= 0 && j < p.out_length();
   float spread = c.layout.top.cell * 0.9f * ((static_cast<float>(rank) + 0.5f) / static_cast<float>(count) - 0.5f);
   ImVec2 a{c.top_x(*in) + spread, c.top_y + c.cell_h};
   std::string name = fmt::format("k {}", k);
@@ -250,10 +255,12 @@ TapPictureClick draw_tap_picture(Frame& f, const TapPicture& picture) {
     auto over_input = row(c, true), over_output = row(c, false);
     std::vector<TapLabel> labels;
     if (picture.direction == Direction::gather) {
+      const auto taking =
+          static_cast<size_t>(std::count_if(picture.of.taps.begin(), picture.of.taps.end(), takes_or_should));
       for (int pass = 0; pass < 2; pass++)  // the strongest last, over the others
         for (const TapArrow& arrow : layout.arrows)
           if ((picture.current == picture.of.taps[arrow.tap].k) == (pass == 1))
-            gather_arrow(c, arrow, picture.order.size(), labels);
+            gather_arrow(c, arrow, picture.order.size(), taking, labels);
     } else {
       for (int pass = 0; pass < 2; pass++)
         for (size_t rank = 0; rank < layout.taps.size(); rank++)

@@ -275,7 +275,7 @@ void beside_it(Frame& f) {
     ImGui::PushID(name.c_str());
     ImGui::BeginDisabled(!here);
     ImGui::PushFont(t.code_font, 0);
-    if (ImGui::RadioButton(name.c_str(), f.document.compare_with == name)) f.command(SetCompareWith{name});
+    if (radio_button(name.c_str(), f.document.compare_with == name)) f.command(SetCompareWith{name});
     ImGui::PopFont();
     ImGui::EndDisabled();
     if (key <= 9) {

@@ -95,6 +95,7 @@ void about_row(const Theme& t, const Ladder& l, const LadderRow& r) {
   if (r.from != From::nothing) {
     std::string s = fmt::format("{} hot, {}", ms_text(r.ms), from_words(r));
     if (r.from == From::predicted) s = fmt::format("{}, {}", ms_text(r.ms), from_words(r));
+    if (!r.of.empty()) s += ", " + r.of;
     if (r.packs == true) s += ", packing included";
     if (packing_mark(r) == std::string_view("+p?")) s += ", packing included where it packs";
     if (r.from == From::predicted) s += ", weights packed before";
@@ -304,7 +305,7 @@ void draw_axis(const Theme& t, const Ladder& l, const Axis& a, ImDrawList* names
     const float x = a.at(ms);
     if (x < a.left || x > a.right) return;
     draw->AddLine({x, top}, {x, bottom}, packed(t.grid, named ? 1.0f : 0.5f));
-    const std::string text = ms_text(ms);
+    const std::string text = time_tick(ms);
     const float wide = ImGui::CalcTextSize(text.c_str()).x, left = x - wide / 2;
     const bool beside = floor.empty() || left > floor_left + floor_wide + t.em || left + wide + t.em < floor_left;
     if (named && beside && left + wide < a.right + t.em * 2)
@@ -445,10 +446,10 @@ void draw_ladder(Frame& f) {
     dim_text(t, floor);
     explain_item(t, {floor_rule, floor_formula, "computed"});
   }
-  if (ImGui::RadioButton("by rung", !by_time)) by_time = false;
+  if (radio_button("by rung", !by_time)) by_time = false;
   tooltip(t, "Specimens, rungs from the plainest to the fastest, references");
   ImGui::SameLine();
-  if (ImGui::RadioButton("by time", by_time)) by_time = true;
+  if (radio_button("by time", by_time)) by_time = true;
   ImGui::SameLine();
   if (ImGui::Button("Best for this problem")) f.act("best-kernel");
   tooltip(t, "What the planner takes for this problem, accuracy and device (B); the log says why");

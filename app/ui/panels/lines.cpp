@@ -1,5 +1,6 @@
 // Channels as curves: kernel and reference over each other, their signed error below.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fmt/format.h>
 #include <imgui.h>
@@ -32,8 +33,9 @@ struct State {
   int channels = 1;
   std::optional<ElementIndex> selected;  // when the row was last taken from it
   Series series[curves];
-  double x0 = 0, x1 = 1;  // of all plots
-  float pixels = 0;       // width of the plots, of the frame before
+  double x0 = 0, x1 = 1;                                // of all plots
+  float pixels = 0;                                     // width of the plots, of the frame before
+  std::array<ValueRange, most_channels + 1> seen = {};  // what the plots showed in it: of each row, and of the error
   bool shown[2] = {true, true};
   double hover = std::numeric_limits<double>::quiet_NaN();
   double changed_at = -1;
@@ -52,9 +54,16 @@ std::optional<double> level_of(std::initializer_list<const Series*> all, int row
   return level;
 }
 
+ValueRange seen_values() {
+  const ImPlotRange y = ImPlot::GetPlotLimits().Y;
+  return {y.Min, y.Max};
+}
+
 // level: the one value of what is drawn. An axis that fits itself to it makes up a range, which reads as if it were
 // known: it has a narrow one, with that value alone beside it.
-void axes(State& s, const Extent& e, const char* y_label, bool last, std::optional<double> level) {
+// shown: the values that the plot had in the frame before, which are those of this one unless something has come.
+void axes(State& s, const Extent& e, const char* y_label, bool last, std::optional<double> level, ValueRange shown,
+          float height) {
   ImPlotAxisFlags x = plots::axis | ImPlotAxisFlags_NoInitialFit | (last ? 0 : ImPlotAxisFlags_NoTickLabels);
   ImPlot::SetupAxes(last ? "position j" : nullptr, y_label, x, plots::axis | (level ? 0 : ImPlotAxisFlags_AutoFit));
   if (level) {
@@ -63,6 +72,10 @@ void axes(State& s, const Extent& e, const char* y_label, bool last, std::option
     const char* names[] = {name.c_str()};
     ImPlot::SetupAxisLimits(ImAxis_Y1, around.low, around.high, ImPlotCond_Always);
     ImPlot::SetupAxisTicks(ImAxis_Y1, &*level, 1, names);
+  } else if (const auto ticks = plots::round_ticks(shown.low, shown.high, height, ImGui::GetTextLineHeight());
+             !ticks.empty()) {
+    ImPlot::SetupAxisFormat(ImAxis_Y1, plots::label_plain);
+    ImPlot::SetupAxisTicks(ImAxis_Y1, ticks.data(), static_cast<int>(ticks.size()));
   }
   ImPlot::SetupAxisLinks(ImAxis_X1, &s.x0, &s.x1);
   ImPlot::SetupAxisLimitsConstraints(ImAxis_X1, -0.5, e.columns - 0.5);
@@ -100,7 +113,7 @@ void read_out(Frame& f, const State& s, int row, double position, bool errors_on
     for (int r = 0; r < s.channels; r++)
       ImGui::Text("%-14s %s", name(r).c_str(), range_text(s.series[error], r, position).c_str());
   } else {
-    const std::string name = other ? file_name(other->with) : "reference";
+    const std::string name = other ? file_name(other->with) : oracle_name;
     const int wide = std::max(10, static_cast<int>(name.size()));
     ImGui::TextColored(t.kernel, "%-*s %s", wide, "kernel", range_text(k, row, position).c_str());
     ImGui::TextColored(t.reference, "%-*s %s", wide, name.c_str(),
@@ -170,7 +183,7 @@ void legend(Frame& f, State& s) {
     bool* shown;
   };
   const Beside* other = f.beside();
-  const std::string name = other ? file_name(other->with) : "reference";
+  const std::string name = other ? file_name(other->with) : oracle_name;
   const Entry all[] = {{name.c_str(),
                         other ? "What stands beside the kernel. Click to hide or show."
                               : "The oracle, in double precision. Click to hide or show.",
@@ -309,19 +322,22 @@ void draw_lines(Frame& f) {
         // Of the curves that are shown, or of both where none is.
         axes(s, e, label.c_str(), false,
              s.shown[0] == s.shown[1] ? level_of({&s.series[kernel], &s.series[reference]}, row, 1)
-                                      : level_of({&s.series[s.shown[0] ? kernel : reference]}, row, 1));
+                                      : level_of({&s.series[s.shown[0] ? kernel : reference]}, row, 1),
+             s.seen[static_cast<size_t>(row)], strip - em);
         if (s.shown[1])
           plot_series(s.series[reference], row, "reference", {ink(t.reference), em * 0.2f, -em * 0.3f, 0.5f, 0.7f});
         if (s.shown[0]) plot_series(s.series[kernel], row, "kernel", {ink(t.kernel), em * 0.1f, em * 0.16f, 0.25f, 1});
         plot_marks(t, s.series[kernel], row, alpha);
         common(row);
         s.pixels = ImPlot::GetPlotSize().x;
+        s.seen[static_cast<size_t>(row)] = seen_values();
         ImPlot::EndPlot();
       }
       ImGui::PopID();
     }
     if (ImPlot::BeginPlot("##error", {-1, below - gap}, flags)) {
-      axes(s, e, other ? "difference" : "error", true, level_of({&s.series[error]}, 0, s.channels));
+      axes(s, e, other ? "difference" : "error", true, level_of({&s.series[error]}, 0, s.channels),
+           s.seen[most_channels], below - gap - 3.4f * em);  // below it: names of positions and of their axis
       ImPlotSpec zero = plots::line(t.dim, 1);
       zero.Flags = static_cast<int>(ImPlotItemFlags_NoLegend) | static_cast<int>(ImPlotInfLinesFlags_Horizontal);
       double nothing = 0;
@@ -335,6 +351,7 @@ void draw_lines(Frame& f) {
       }
       if (s.channels == 1) plot_marks(t, s.series[error], 0, alpha);
       common(-1);
+      s.seen[most_channels] = seen_values();
       ImPlot::EndPlot();
     }
     ImPlot::EndAlignedPlots();

@@ -85,10 +85,10 @@ void MachineCodePane::head(Frame& f, const MachineCode& m, const CodeFunction& c
     tooltip(t, "Which of the kernel's launches");
     ImGui::SameLine();
   }
-  if (ImGui::RadioButton("SASS", !ptx_)) chosen_ptx_ = ptx_ = false, scrolled_for_.clear();
+  if (radio_button("SASS", !ptx_)) chosen_ptx_ = ptx_ = false, scrolled_for_.clear();
   tooltip(t, "The instructions that the GPU runs" + (c.sass_reason.empty() ? "" : "\n" + c.sass_reason));
   ImGui::SameLine();
-  if (ImGui::RadioButton("PTX", ptx_)) chosen_ptx_ = ptx_ = true, scrolled_for_.clear();
+  if (radio_button("PTX", ptx_)) chosen_ptx_ = ptx_ = true, scrolled_for_.clear();
   tooltip(t, "What the compiler made of the source, before ptxas made instructions of it");
   std::string facts = fmt::format("{}, {}: {} registers, {} of code", c.name, m.architecture, c.registers,
                                   bytes_text(static_cast<double>(c.code_bytes)));

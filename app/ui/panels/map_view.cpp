@@ -289,9 +289,13 @@ static void draw_title(Frame& f, const MapStyle& s, float width) {
     ImGui::Dummy({width, line});
   }
   ImGui::PushStyleColor(ImGuiCol_Text, s.title_colour);
-  ImGui::RenderTextEllipsis(draw, head, end, end.x, s.title, nullptr, nullptr);
+  // Whose it is, whole, before how it was computed in part.
+  std::string title = s.title;
+  if (const size_t more = title.find(" ("); more != title.npos && ImGui::CalcTextSize(s.title).x > end.x - head.x)
+    title.erase(more);
+  ImGui::RenderTextEllipsis(draw, head, end, end.x, title.c_str(), nullptr, nullptr);
   if (s.choose) {
-    const float x = std::min(head.x + ImGui::CalcTextSize(s.title).x + line * 0.4f, end.x);
+    const float x = std::min(head.x + ImGui::CalcTextSize(title.c_str()).x + line * 0.4f, end.x);
     ImGui::RenderArrow(draw, {x, head.y + line * 0.1f}, packed(s.title_colour), ImGuiDir_Down, 0.75f);
   }
   ImGui::PopStyleColor();

@@ -121,7 +121,7 @@ void toolbar(Frame& f, const Report& r) {
     ImGui::SetCursorPosX(ImGui::GetCursorPosX() + room - need);
   else
     ImGui::NewLine();
-  if (ImGui::Checkbox(classes, &v.show_classes)) f.view_to(v);
+  if (checkbox(classes, &v.show_classes)) f.view_to(v);
   tooltip(f.theme,
           "Tint positions by their polyphase class (j + p) mod s, and hatch those that no tap reaches (structural "
           "zeros). Seen when positions are at least 3 pixels wide.");

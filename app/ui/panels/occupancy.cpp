@@ -196,6 +196,7 @@ void draw_occupancy(Frame& f) {
                   : "Run a kernel: its block and shared memory are taken from its launches.");
     return;
   }
+  if (!f.bench.profile_of(f.document) && waits_for_a_person(f, r, "Not launched yet")) return;
   follow_with_profile(f);
   source_strip(f, r->recorded, r);
   take_architecture(s, f, *r);

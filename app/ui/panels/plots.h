@@ -54,12 +54,12 @@ inline int label_in_us(double ms, char* out, int size, void*) {
   return write_label(out, size, fmt::format("{:.4g}", ms * 1000));
 }
 
-// A decade as it stands beside a tick: "0.01", "1", "1000", and an exponent where that would be long.
+// A decade as it stands beside a tick: "0.01", "1", "1000"; or "1e-2", "1", "1e3".
 inline std::string decade_text(int d) {
-  if (d >= 0 && d <= 4) return "1" + std::string(static_cast<size_t>(d), '0');
-  if (d < 0 && d >= -3) return "0." + std::string(static_cast<size_t>(-d - 1), '0') + "1";
-  return "1e" + std::to_string(d);
+  if (d >= 0) return "1" + std::string(static_cast<size_t>(d), '0');
+  return "0." + std::string(static_cast<size_t>(-d - 1), '0') + "1";
 }
+inline std::string exponent_text(int d) { return d ? "1e" + std::to_string(d) : "1"; }
 // The same of thousands of millions, with the prefix of its unit: "100 G", "1 T".
 inline std::string giga_text(int d) {
   constexpr std::string_view prefixes[] = {"", "k", "M", "G", "T", "P", "E"};
@@ -69,8 +69,37 @@ inline std::string giga_text(int d) {
   return "1" + std::string(static_cast<size_t>(all % 3), '0') + (prefix.empty() ? "" : " " + prefix);
 }
 
+// Round numbers of a linear axis, so many that each has a line of text for its name; at least one.
+inline std::vector<double> round_ticks(double low, double high, float height, float line) {
+  const double span = high - low, most = std::max(1.0, std::floor(height / (1.25 * line)));
+  if (!(span > 0) || !std::isfinite(span)) return {};
+  double step = std::pow(10.0, std::floor(std::log10(span / most)));
+  for (const double by : {1.0, 2.0, 5.0, 10.0, 20.0, 50.0})
+    if (std::floor(high / (step * by)) - std::ceil(low / (step * by)) + 1 <= most) {
+      step *= by;
+      break;
+    }
+  std::vector<double> at;
+  for (double i = std::ceil(low / step); i <= std::floor(high / step) && at.size() < 64; i++)
+    at.push_back(i * step + 0.0);  // no -0
+  return at;
+}
+// "0.0002", "2e-5", "-0.1"
+inline int label_plain(double v, char* out, int size, void*) {
+  std::string text = fmt::format("{:.4g}", v);
+  if (const size_t e = text.find("e-0"); e != text.npos) text.erase(e + 2, 1);
+  return write_label(out, size, text);
+}
+
+// How decades of one axis are named: all with exponents where one of them would be long without.
+using DecadeText = std::string (*)(int);
+inline DecadeText alike(DecadeText text, int low, int high) {
+  return text == decade_text && (low < -3 || high > 4) ? exponent_text : text;
+}
+
 // Ticks at whole decades, as many as have room, named by `text`.
-inline void decades(ImAxis which, int low, int high, float room, std::string (*text)(int) = decade_text) {
+inline void decades(ImAxis which, int low, int high, float room, DecadeText text = decade_text) {
+  text = alike(text, low, high);
   std::array<std::string, 121> names;
   for (int d = std::max(low, -60); d <= std::min(high, 60); d++) names[static_cast<size_t>(d + 60)] = text(d);
   const float one = ImGui::GetFontSize() * (which < ImAxis_Y1 ? 3.2f : 1.5f);

@@ -23,17 +23,25 @@ void offer(Frame& f, const ConvProblem& p) {
   if (auto broken = check(p)) {
     f.draft.problem = p, f.draft.of = f.document.problem;
     f.draft.field = broken->field();
-    f.draft.rule = broken->what();
     return;
   }
   f.draft = {};
   f.command(SetProblem{p}, true);
 }
 
-// What one illegal number among several breaks by itself; else what all of them do.
-std::string rule_of(const Frame& f, const ProblemField& field) {
-  const auto own = check(with(f.document.problem, field.value, (*f.draft.problem).*field.value));
-  return own ? own->what() : f.draft.rule;
+// What a number of the draft breaks, one rule a line; "": it is none of those that are refused. Where what follows from
+// several numbers is refused (the output's length, a tensor's size) all that were changed have a part in it.
+std::string rules_of(const Frame& f, const std::vector<InputError>& broken, const ProblemField& field) {
+  if (!f.draft.problem) return "";
+  const bool changed = (*f.draft.problem).*field.value != f.document.problem.*field.value;
+  std::string rules;
+  for (const InputError& e : broken) {
+    const bool of_several = std::none_of(problem_fields().begin(), problem_fields().end(),
+                                         [&](const ProblemField& one) { return e.field() == one.name; });
+    if (e.field() == field.name || (of_several && changed))
+      rules += (rules.empty() ? "" : "\n") + std::string(e.what());
+  }
+  return rules;
 }
 
 // What a number was before it was pressed: a double click types it, and its first click is not to have moved it.
@@ -86,14 +94,13 @@ int64_t wheel_steps(Frame& f, const char* name) {
   return static_cast<int64_t>(whole);
 }
 
-void parameter(Frame& f, const ProblemField& field, const ConvProblem& shown) {
+void parameter(Frame& f, const ProblemField& field, const ConvProblem& shown, const std::string& rules) {
   static Pressed pressed;
   int64_t value = shown.*field.value;
   Span span = slider_span(f.document.problem, field.value);
   span.high = std::clamp(value, span.high, int64_t{1} << 61);  // a slider's range has one bit less than its value
   ImGui::PushID(field.name);
-  bool wrong = f.draft.problem &&
-               (f.draft.field == field.name || (*f.draft.problem).*field.value != f.document.problem.*field.value);
+  const bool wrong = !rules.empty();
   ImGui::TableNextRow();
   ImGui::TableNextColumn();
   ImGui::AlignTextToFramePadding();
@@ -108,7 +115,10 @@ void parameter(Frame& f, const ProblemField& field, const ConvProblem& shown) {
   if (wrong)
     ImGui::PushStyleColor(ImGuiCol_FrameBg, ImVec4(f.theme.warning.x, f.theme.warning.y, f.theme.warning.z, 0.3f));
   ImGui::PushFont(f.theme.code_font, 0);
-  ImGui::SetNextItemWidth(ImGui::GetContentRegionAvail().x - 2 * step - em * 0.5f);
+  // In a narrow panel the number has the room of the buttons: it is dragged, typed and stepped by the wheel as well.
+  const float beside = 2 * step + em * 0.5f, all = ImGui::GetContentRegionAvail().x;
+  const bool buttons = all - beside >= 5 * em;
+  ImGui::SetNextItemWidth(buttons ? all - beside : all);
   bool log = span.high > 64;
   // Dear ImGui's own handle stands in the number. Of one value alone there is none.
   const bool fixed = span.low == span.high;
@@ -147,14 +157,16 @@ void parameter(Frame& f, const ProblemField& field, const ConvProblem& shown) {
                 packed(f.theme.accent, 0.55f), packed(f.theme.accent));
   ImGui::PopFont();
   if (wrong) ImGui::PopStyleColor();
-  if (wrong && f.draft.problem) tooltip(f.theme, rule_of(f, field));
-  ImGui::SameLine(0, em * 0.25f);
-  ImGui::PushItemFlag(ImGuiItemFlags_ButtonRepeat, true);
-  constexpr int64_t most = std::numeric_limits<int64_t>::max();  // of what can be typed
-  if (ImGui::Button("-", {step, 0})) value = std::max(value, -most) - 1, changed = true;
-  ImGui::SameLine(0, em * 0.25f);
-  if (ImGui::Button("+", {step, 0})) value = std::min(value, most - 1) + 1, changed = true;
-  ImGui::PopItemFlag();
+  if (wrong) tooltip(f.theme, rules);
+  if (buttons) {
+    ImGui::SameLine(0, em * 0.25f);
+    ImGui::PushItemFlag(ImGuiItemFlags_ButtonRepeat, true);
+    constexpr int64_t most = std::numeric_limits<int64_t>::max();  // of what can be typed
+    if (ImGui::Button("-", {step, 0})) value = std::max(value, -most) - 1, changed = true;
+    ImGui::SameLine(0, em * 0.25f);
+    if (ImGui::Button("+", {step, 0})) value = std::min(value, most - 1) + 1, changed = true;
+    ImGui::PopItemFlag();
+  }
   if (back)
     offer(f, pressed.before);
   else if (changed)
@@ -252,18 +264,19 @@ void source_row(Frame& f, const char* label, Role role, const TensorSource& now)
 
 void draw_problem(Frame& f) {
   const ConvProblem& shown = f.draft.problem ? *f.draft.problem : f.document.problem;
+  const std::vector<InputError> broken = f.draft.problem ? broken_rules(shown) : std::vector<InputError>();
   presets_row(f);
   if (ImGui::BeginTable("parameters", 2, ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_NoSavedSettings)) {
     ImGui::TableSetupColumn("name");
     ImGui::TableSetupColumn("value", ImGuiTableColumnFlags_WidthStretch);
-    for (const auto& field : problem_fields()) parameter(f, field, shown);
+    for (const auto& field : problem_fields()) parameter(f, field, shown, rules_of(f, broken, field));
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
     ImGui::AlignTextToFramePadding();
     ImGui::TextUnformatted("bias");
     ImGui::TableNextColumn();
     ConvProblem p = shown;
-    if (ImGui::Checkbox("##bias", &p.bias)) offer(f, p);
+    if (checkbox("##bias", &p.bias)) offer(f, p);
     ImGui::SameLine(0, ImGui::GetFontSize());
     ImGui::SetNextItemWidth(-FLT_MIN);
     if (ImGui::BeginCombo("##dtype", std::string(name_of(p.dtype)).c_str())) {
@@ -282,7 +295,7 @@ void draw_problem(Frame& f) {
   }
   if (f.draft.problem) {
     ImGui::PushStyleColor(ImGuiCol_Text, f.theme.warning);
-    wrapped(f.draft.rule);
+    for (const InputError& e : broken) wrapped(e.what());
     ImGui::PopStyleColor();
     dim_text(f.theme, "The last legal problem stays shown.");
     if (ImGui::SmallButton("Take back")) f.draft = {};

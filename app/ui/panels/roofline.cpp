@@ -9,6 +9,7 @@
 #include "app/ui/panels/follow_profile.h"
 #include "app/ui/panels/plots.h"
 #include "app/ui/panels/roof_marks.h"
+#include "app/ui/panels/roof_places.h"
 #include "app/ui/widgets.h"
 
 namespace convscope::ui {
@@ -24,21 +25,6 @@ std::string bandwidth_text(double gbs) {
 std::string share_text(double fraction) { return fmt::format("{:.3g} %", 100 * fraction); }
 
 // ---- the plot -------------------------------------------------------------------------------------------------------
-
-// Text along a line that rises through `at`, above it; what lies under it is covered.
-void text_along(ImDrawList* draw, ImVec2 at, float angle, ImU32 colour, ImU32 cover, const std::string& text) {
-  const int first = draw->VtxBuffer.Size;
-  const ImVec2 size = ImGui::CalcTextSize(text.c_str());
-  draw->AddRectFilled({at.x - size.y * 0.2f, at.y - size.y * 1.05f},
-                      {at.x + size.x + size.y * 0.2f, at.y - size.y * 0.08f}, cover, size.y * 0.2f);
-  draw->AddText({at.x, at.y - size.y * 1.05f}, colour, text.c_str());
-  const float c = std::cos(angle), s = std::sin(angle);
-  for (int i = first; i < draw->VtxBuffer.Size; i++) {
-    ImVec2& p = draw->VtxBuffer[i].pos;
-    const float x = p.x - at.x, y = p.y - at.y;
-    p = {at.x + x * c - y * s, at.y + x * s + y * c};
-  }
-}
 
 struct Extents {
   double x0, x1, y0, y1;
@@ -70,25 +56,12 @@ std::vector<Slant> slants_of(const Theme& t, const Roof& roof) {
   return all;
 }
 
-// Where text stands in the plot already: none goes over other.
-class Taken {
- public:
-  bool free(ImVec2 corner, ImVec2 size) const {
-    return std::none_of(boxes_.begin(), boxes_.end(), [&](const ImVec4& b) {
-      return corner.x < b.z && corner.x + size.x > b.x && corner.y < b.w && corner.y + size.y > b.y;
-    });
-  }
-  void take(ImVec2 corner, ImVec2 size) {
-    boxes_.push_back({corner.x, corner.y, corner.x + size.x, corner.y + size.y});
-  }
-
- private:
-  std::vector<ImVec4> boxes_;
-};
+std::string flat_name(const Roof::Flat& flat) { return fmt::format("{} {}", flat.name, rate_text(flat.gflops)); }
 
 // The name of a flat ceiling: at its right end or further left, above the line or below it, where nothing stands.
-void name_flat(const Theme& t, const Roof& roof, const Roof::Flat& flat, const Extents& e, Taken& taken) {
-  const std::string text = fmt::format("{} {}", flat.name, rate_text(flat.gflops));
+// False: there is no such place.
+bool name_flat(const Theme& t, const Roof& roof, const Roof::Flat& flat, const Extents& e, Taken& taken) {
+  const std::string text = flat_name(flat);
   const double height = std::log10(flat.gflops), knee = std::log10(flat.gflops / roof.memory_gbs);
   const ImVec2 size = ImGui::CalcTextSize(text.c_str()), end = ImPlot::PlotToPixels(e.x1, height);
   const float least = std::min(ImPlot::PlotToPixels(std::max(knee, e.x0), height).x, end.x - size.x - t.em * 2);
@@ -100,8 +73,9 @@ void name_flat(const Theme& t, const Roof& roof, const Roof::Flat& flat, const E
         draw->AddRectFilled({left - t.em * 0.2f, y}, {left + size.x + t.em * 0.2f, y + size.y},
                             packed(t.background, 0.9f), t.em * 0.2f);
         draw->AddText({left, y}, packed(flat.allowed ? t.text : t.dim), text.c_str());
-        return;
+        return true;
       }
+  return false;
 }
 
 std::string slant_name(const Slant& s) { return fmt::format("{} {}", s.name, bandwidth_text(s.gbs)); }
@@ -121,13 +95,20 @@ void draw_ceilings(const Theme& t, const Roof& roof, const Extents& e) {
   }
 }
 
-// The names of all ceilings, over their lines, where there is room; returns the slanted ones that found none.
-std::vector<Slant> name_ceilings(const Theme& t, const Roof& roof, const Extents& e, Taken& taken) {
+// Ceilings whose names have no room in the plot: they stand in its legend.
+struct Nameless {
+  std::vector<Slant> slants;
+  std::vector<Roof::Flat> flats;
+};
+
+// The names of all ceilings, over their lines, where there is room.
+Nameless name_ceilings(const Theme& t, const Roof& roof, const Extents& e, Taken& taken) {
   const double top = roof.flats.back().gflops;
   ImDrawList* draw = ImPlot::GetPlotDrawList();
-  std::vector<Slant> nameless;
+  Nameless nameless;
   ImPlot::PushPlotClipRect();
-  for (const auto& flat : roof.flats) name_flat(t, roof, flat, e, taken);
+  for (const auto& flat : roof.flats)
+    if (!name_flat(t, roof, flat, e, taken)) nameless.flats.push_back(flat);
   double below = 0;  // the ceiling under this one
   for (const auto& s : slants_of(t, roof)) {
     // In a small plot they are so near to each other that one name has room.
@@ -153,13 +134,16 @@ std::vector<Slant> name_ceilings(const Theme& t, const Roof& roof, const Extents
     };
     bool named = false;
     for (float from = t.em; room && !named && from + size.x + t.em <= length; from += t.em * 0.5f) {
-      named = squares(from, [&](ImVec2 corner) { return taken.free(corner, {size.y, size.y}); });
+      // Turned, it stands to the left of where it begins.
+      named = low.x + from * c + 1.05f * size.y * up >= ImPlot::GetPlotPos().x && squares(from, [&](ImVec2 corner) {
+                return taken.free(corner, {size.y, size.y});
+              });
       if (!named) continue;
       squares(from, [&](ImVec2 corner) { return taken.take(corner, {size.y, size.y}), true; });
       text_along(draw, {low.x + from * c, low.y + from * up}, angle, packed(s.weight > 1 ? t.text : t.dim),
                  packed(t.background, 0.9f), slant_name(s));
     }
-    if (!named) nameless.push_back(s);
+    if (!named) nameless.slants.push_back(s);
   }
   ImPlot::PopPlotClipRect();
   return nameless;
@@ -167,19 +151,21 @@ std::vector<Slant> name_ceilings(const Theme& t, const Roof& roof, const Extents
 
 ImVec2 place_of(const RoofPoint& p) { return ImPlot::PlotToPixels(std::log10(p.intensity), std::log10(p.gflops)); }
 
-void draw_points(const Theme& t, const RoofPoints& all, Taken& taken) {
+void draw_points(const Theme& t, const RoofPoints& all, Taken& taken, Taken& lines) {
   ImDrawList* draw = ImPlot::GetPlotDrawList();
   ImPlot::PushPlotClipRect();
   auto faded = [&](size_t step) {
     const size_t steps = std::max<size_t>(2, all.trail.size());
     return 0.25f + 0.6f * static_cast<float>(step) / static_cast<float>(steps - 1);
   };
+  auto join = [&](const RoofPoint& a, const RoofPoint& b, ImU32 colour) {
+    draw->AddLine(place_of(a), place_of(b), colour, std::max(1.0f, t.em * 0.09f));
+    take_line(place_of(a), place_of(b), t.em, lines);
+  };
   for (size_t i = 1; i < all.trail.size(); i++)
-    draw->AddLine(place_of(all.points[all.trail[i - 1]]), place_of(all.points[all.trail[i]]), packed(t.text, faded(i)),
-                  std::max(1.0f, t.em * 0.09f));
+    join(all.points[all.trail[i - 1]], all.points[all.trail[i]], packed(t.text, faded(i)));
   for (const auto& [a, b] : all.joined)
-    draw->AddLine(place_of(all.points[a]), place_of(all.points[b]), packed(mark_of(t, all.points[a]).colour, 0.8f),
-                  std::max(1.0f, t.em * 0.09f));
+    join(all.points[a], all.points[b], packed(mark_of(t, all.points[a]).colour, 0.8f));
   for (size_t i = 0; i < all.points.size(); i++) {
     const RoofPoint& p = all.points[i];
     float alpha = p.of == RoofPoint::Of::other ? 0.8f : 1;
@@ -196,7 +182,8 @@ void draw_points(const Theme& t, const RoofPoints& all, Taken& taken) {
 }
 
 // The kernel's own name, whatever is in its way, or those of the references, where they meet nothing else.
-void name_points(const Theme& t, const Roof& roof, const RoofPoints& all, Taken& taken, bool references) {
+void name_points(const Theme& t, const Roof& roof, const RoofPoints& all, Taken& taken, const Taken& lines,
+                 bool references) {
   ImDrawList* draw = ImPlot::GetPlotDrawList();
   ImPlot::PushPlotClipRect();
   auto on_a_line = [&](ImVec2 corner, ImVec2 size) {
@@ -216,13 +203,26 @@ void name_points(const Theme& t, const Roof& roof, const RoofPoints& all, Taken&
                           packed(t.background, 0.95f), t.em * 0.2f);
       draw->AddText(corner, packed(mark_of(t, p).colour), p.name.c_str());
     };
-    for (bool lines : {false, true})  // on a line where there is no other place
-      for (float y : {at.y - size.y / 2, at.y + t.em * 0.3f, at.y - size.y - t.em * 0.3f})
-        for (float x : {right, left}) {
-          if (x < low.x || x + size.x > low.x + room.x || y < low.y || y + size.y > low.y + room.y) continue;
-          if (!taken.free({x, y}, size) || (!lines && on_a_line({x, y}, size))) continue;
-          return write({x, y});
-        }
+    // Beside the point, or further away at the end of a line to it; on another line where there is no other place.
+    for (bool over_lines : {false, true})
+      for (float away : {0.0f, 1.1f, 2.2f})
+        for (float y : {at.y - size.y / 2, at.y + t.em * 0.3f, at.y - size.y - t.em * 0.3f})
+          for (float x : {right + away * t.em, left - away * t.em}) {
+            const float turned = away > 0 ? y + (y > at.y - size.y / 2   ? 1
+                                                 : y < at.y - size.y / 2 ? -1
+                                                                         : 0) *
+                                                    away * t.em
+                                          : y;
+            if (x < low.x || x + size.x > low.x + room.x || turned < low.y || turned + size.y > low.y + room.y)
+              continue;
+            const ImVec2 corner{x, turned};
+            if (!taken.free(corner, size)) continue;
+            if (!over_lines && (on_a_line(corner, size) || !lines.free(corner, size))) continue;
+            if (away > 0)
+              draw->AddLine(at, {x > at.x ? x : x + size.x, turned + size.y / 2}, packed(mark_of(t, p).colour, 0.6f),
+                            1);
+            return write(corner);
+          }
     if (!always) return;
     const float x = right + size.x <= low.x + room.x ? right : std::max(left, low.x);
     write({x, std::clamp(at.y + t.em * 0.6f, low.y, low.y + room.y - size.y)});
@@ -327,8 +327,8 @@ std::string roofline_csv(const Roof& roof, const RoofPoints& all) {
   return out;
 }
 
-// Returns the slanted ceilings whose names have no room in it.
-std::vector<Slant> plot(Frame& f, const Roof& roof, const RoofPoints& all, double problem, float height) {
+// Returns the ceilings whose names have no room in it.
+Nameless plot(Frame& f, const Roof& roof, const RoofPoints& all, double problem, float height) {
   const Theme& t = f.theme;
   const Extents e = extents_of(roof, all, problem);
   const ImVec2 size{ImGui::GetContentRegionAvail().x, height};
@@ -345,11 +345,11 @@ std::vector<Slant> plot(Frame& f, const Roof& roof, const RoofPoints& all, doubl
             {Mark::Shape::cross, t.floor, true, 0.3f}, t.em, t.background);
   ImPlot::PopPlotClipRect();
   // All names over all marks, the most important one first.
-  Taken taken;
-  draw_points(t, all, taken);
-  name_points(t, roof, all, taken, false);
+  Taken taken, lines;
+  draw_points(t, all, taken, lines);
+  name_points(t, roof, all, taken, lines, false);
   auto nameless = name_ceilings(t, roof, e, taken);
-  name_points(t, roof, all, taken, true);
+  name_points(t, roof, all, taken, lines, true);
   hover(f, roof, all);
   ImPlot::EndPlot();
   copy_menu(f, "copy-roofline", [&] { return roofline_csv(roof, all); });
@@ -358,7 +358,7 @@ std::vector<Slant> plot(Frame& f, const Roof& roof, const RoofPoints& all, doubl
 
 // ---- beside the plot ------------------------------------------------------------------------------------------------
 
-void legend(Frame& f, const RoofPoints& all, const std::vector<Slant>& nameless) {
+void legend(Frame& f, const RoofPoints& all, const Nameless& nameless) {
   const Theme& t = f.theme;
   using Of = RoofPoint::Of;
   using Bytes = RoofPoint::Bytes;
@@ -393,12 +393,14 @@ void legend(Frame& f, const RoofPoints& all, const std::vector<Slant>& nameless)
   entries.push_back({{Mark::Shape::cross, t.floor, true, 0.3f}, "what the roof allows this problem", ""});
   // Thin ones alike, in the order in which they lie.
   std::string thin;
-  for (const auto& n : nameless)
+  for (const auto& n : nameless.slants)
     if (n.weight > 1)
       entries.push_back({{Mark::Shape::line, n.colour, true, 0.5f}, slant_name(n), ""});
     else
       thin += (thin.empty() ? "" : ", above it ") + slant_name(n);
   if (!thin.empty()) entries.push_back({{Mark::Shape::line, t.dim, true, 0.5f}, thin, "Ceilings of these bytes"});
+  for (const auto& n : nameless.flats)
+    entries.push_back({{Mark::Shape::line, t.floor, true, 0.5f}, flat_name(n), "What this arithmetic allows"});
   const float right = ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x;
   bool first = true;
   for (const auto& e : entries) {
@@ -453,11 +455,13 @@ void figures_table(Frame& f, const Roof& roof, const RoofPoints& all) {
     ImGui::TextUnformatted(p.name.c_str());
     ImGui::PopStyleColor();
     ImGui::SameLine(0, t.em * 0.4f);
-    ImGui::TextDisabled("%s", place_words(p).c_str());
+    const std::string place = place_words(p);
+    ImGui::TextDisabled("%s", text_within(place, ImGui::GetContentRegionAvail().x).c_str());
     const std::string own = own_roof(roof, p);
-    tooltip(t, (p.looser      ? looser_words(p) + ".\n"
-                : own.empty() ? ""
-                              : "of the roof of" + own + "\n") +
+    tooltip(t, p.name + " " + place + "\n" +
+                   (p.looser      ? looser_words(p) + ".\n"
+                    : own.empty() ? ""
+                                  : "of the roof of" + own + "\n") +
                    "source: " + p.source);
     ImGui::PushFont(t.code_font, 0);
     if (wide) cell(time_text(p.ms)), cell(fmt::format("{:.4g}", p.intensity));
@@ -483,6 +487,7 @@ void draw_roofline(Frame& f) {
       f.act("run");
     return;
   }
+  if (!f.bench.profile_of(f.document) && waits_for_a_person(f, r, "Nothing to place under the roof yet")) return;
   follow_with_profile(f);
   source_strip(f, r->recorded, r);
   const Roof roof = roof_of(f.bench, f.document, *r);

@@ -186,7 +186,7 @@ void head(Frame& f, State& s, const std::vector<SourceText>& files, const std::s
   beside_if_fits(t.em * 7);
   // Half of a panel of the usual width cuts most lines of a text, which is what people come for.
   if (!s.code_chosen && !source_edit().is_on()) s.code = ImGui::GetWindowWidth() > t.em * 96;
-  s.code_chosen |= ImGui::Checkbox("Instructions", &s.code);
+  s.code_chosen |= checkbox("Instructions", &s.code);
   tooltip(t,
           "What the GPU runs, beside the lines that it comes from: click a line or an instruction to find the other");
   heat_choice(f, s);

@@ -11,6 +11,7 @@
 #include "app/engine/kernel_file.h"
 #include "app/model/lesson.h"
 #include "app/ui/panels/flow.h"
+#include "app/ui/widgets.h"
 #include "kernels/runtime/registry.h"
 
 namespace convscope::ui {
@@ -208,7 +209,7 @@ void edit_choice(Frame& f, const std::string& shown_file) {
   }
   beside_if_fits(t.em * 4);
   bool on = edit.is_on();
-  if (ImGui::Checkbox("Edit", &on)) {
+  if (checkbox("Edit", &on)) {
     if (on)
       edit.wanted = path;
     else

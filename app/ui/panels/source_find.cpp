@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "app/ui/panels/flow.h"
+#include "app/ui/widgets.h"
 
 namespace convscope::ui {
 namespace {
@@ -152,10 +153,10 @@ void SourceFind::draw(Frame& f, TextEditor& editor, uint64_t version, bool may_r
   ImGui::SetCursorPosX(std::max(ImGui::GetCursorPosX(), at + t.em * 5));
   ImGui::Dummy({0, button});
   beside_if_fits(t.em * 3);
-  ImGui::Checkbox("Aa", &query_.match_case);
+  checkbox("Aa", &query_.match_case);
   tooltip(t, "Capital and small letters are told apart");
   beside_if_fits(t.em * 5);
-  ImGui::Checkbox("Word", &query_.whole_words);
+  checkbox("Word", &query_.whole_words);
   tooltip(t, "Whole words only: not what stands within a longer name");
   if (button_beside("×###close find") || escape) return close(editor);
   tooltip(t, "Close (Esc)");

@@ -43,7 +43,7 @@ void ratio_plot(Frame& f, const Statistics& s, const Spread& d, ImVec2 size) {
   ImPlot::SetupAxesLimits(d.low - 0.2, d.high + 0.2, 0, top, ImPlotCond_Always);
   plots::decades(ImAxis_X1, d.low, d.high, size.x - t.em * 4);
   static constexpr double at[] = {0.3, 1.3, 2.3, 3.3, 4.3, 5.3, 6.3, 7.3, 8.3, 9.3};
-  static constexpr const char* names[] = {"1", "10", "100", "1e3", "1e4", "1e5", "1e6", "1e7", "1e8", "1e9"};
+  static constexpr const char* names[] = {"1", "10", "100", "1 k", "10 k", "100 k", "1 M", "10 M", "100 M", "1 G"};
   ImPlot::SetupAxisTicks(ImAxis_Y1, at, std::min(10, static_cast<int>(top - 0.3) + 1), names);
   if (!d.within.empty())
     ImPlot::PlotBars("within", d.within_at.data(), d.within.data(), static_cast<int>(d.within.size()), width,
@@ -86,7 +86,7 @@ void ratio_figures(Frame& f, const Statistics& s, const Spread& d) {
     if (exact) v = *r->max_bound_ratio;
     const About about{q < 4 ? "This share of all finite elements has an error of at most so many bounds."
                             : "No finite element has an error of more bounds than this.",
-                      "|y − ref| / bound", exact ? "of all elements" : counted};
+                      "|y − oracle| / bound", exact ? "of all elements" : counted};
     figure(t, quantile_name[q],
            v == 0    ? "exact"
            : v > 1e6 ? times_bound_text(v)
@@ -95,10 +95,10 @@ void ratio_figures(Frame& f, const Statistics& s, const Spread& d) {
   }
   figure(t, "exact", fmt::format("{} ({})", grouped(s.zero), percent_text(share_of(static_cast<double>(s.zero), s))),
          {"Elements that equal the oracle rounded to the output's type. They have no place on a logarithmic axis.",
-          "y = ref", counted});
+          "y = oracle", counted});
   if (d.below > 0)
     figure(t, "at most 1e-8", grouped(static_cast<int64_t>(d.below)),
-           {"Elements whose error is not zero, but left of the plot.", "0 < |y − ref| / bound ≤ 1e-8", counted});
+           {"Elements whose error is not zero, but left of the plot.", "0 < |y − oracle| / bound ≤ 1e-8", counted});
   figure(t, "not finite", grouped(s.not_finite), {"NaN, infinite or never written. They fail every gate.", "", counted},
          s.not_finite ? &t.wrong : nullptr);
   end_figures();
@@ -145,7 +145,7 @@ void gate_part(Frame& f, const Statistics& s, const Spread& d, ImVec2 size) {
     set_tolerance(f, s, step);
   explain_item(t, {"Tolerance of the gate that stands beside the verdict; it never replaces it. Twenty steps a decade, "
                    "at which counts are exact.",
-                   "|y − ref| > t·(1 + |ref|)", "set by hand; one step of undo a drag"});
+                   "|y − oracle| > t·(1 + |oracle|)", "set by hand; one step of undo a drag"});
   if (f.document.atol != f.document.rtol)
     dim_text(t, fmt::format("Your gate has atol {} and rtol {}; the slider sets both.", value_text(f.document.atol),
                             value_text(f.document.rtol)));
@@ -226,9 +226,9 @@ void scale_of_counts(Frame& f, ColourMap map, double densest) {
 void joint_plot(Frame& f, const Statistics& s, const Spread& d, ImVec2 size) {
   const Theme& t = f.theme;
   if (d.densest <= 0) {
-    dim_text(
-        t,
-        "No element has both an error and a reference between 1e-6 and 1e6: nothing to plot error against magnitude.");
+    dim_text(t,
+             "No element has both an error and an oracle's value between 1e-6 and 1e6: nothing to plot error against "
+             "magnitude.");
     return;
   }
   const ColourMap map = f.settings.value_colours == "cividis" ? ColourMap::cividis : ColourMap::viridis;
@@ -239,7 +239,7 @@ void joint_plot(Frame& f, const Statistics& s, const Spread& d, ImVec2 size) {
   auto place = [](const StatisticsBins& b, int i) { return b.low_decade + static_cast<double>(i) / b.per_decade; };
   const double x0 = std::floor(place(mb, d.magnitude_low)), x1 = std::ceil(place(mb, d.magnitude_high));
   const double y0 = std::floor(place(eb, d.error_low)), y1 = std::ceil(place(eb, d.error_high));
-  ImPlot::SetupAxes("|reference|", "|error|", plots::bare, plots::bare);
+  ImPlot::SetupAxes("|oracle|", "|error|", plots::bare, plots::bare);
   // What has no place on a logarithmic axis stands beside it: outputs that should be 0.
   const bool zeros = d.small_sum > 0;
   const double span = x1 - x0, zeros_at = x0 - span * 0.06, zeros_to = x0 - span * 0.02;
@@ -262,7 +262,7 @@ void joint_plot(Frame& f, const Statistics& s, const Spread& d, ImVec2 size) {
     if (zeros) cell(zeros_at, zeros_to, e, s.joint_small[static_cast<size_t>(e)]);
   }
   ImPlot::PopPlotClipRect();
-  // The gate t·(1 + |ref|), and half a unit in the last place of the reference.
+  // The gate t·(1 + |oracle|), and half a unit in the last place of the oracle's value.
   double gx[25], gy[25], ux[2] = {x0 - 1, x1 + 1}, uy[2];
   for (int i = 0; i < 25; i++) {
     gx[i] = x0 - 1 + (x1 - x0 + 2) * i / 24;
@@ -282,7 +282,7 @@ void joint_plot(Frame& f, const Statistics& s, const Spread& d, ImVec2 size) {
   // Left of where its line goes out of the plot, above it.
   const double leaves = std::min(x1 + 0.25, y1 + 0.25 - u);
   if (leaves > x0 && leaves + u > y0) {
-    const char* name = "u·|reference|";
+    const char* name = "u·|oracle|";
     const ImVec2 at = ImPlot::PlotToPixels(leaves, leaves + u);
     const float left = at.x - ImGui::CalcTextSize(name).x - margin,
                 top = std::clamp(at.y - line - margin * 0.3f, corner.y, corner.y + room.y - line);
@@ -299,7 +299,7 @@ void joint_plot(Frame& f, const Statistics& s, const Spread& d, ImVec2 size) {
     const int e = static_cast<int>(std::floor((p.y - eb.low_decade) * eb.per_decade));
     const double n = e >= 0 && e < eb.count() ? s.joint_small[static_cast<size_t>(e)] : 0;
     read_out(t,
-             fmt::format("{}\n|reference| 0, or at most {:.2g}\n|error| {:.2g} to {:.2g}", elements(n), mb.edge(0),
+             fmt::format("{}\n|oracle| 0, or at most {:.2g}\n|error| {:.2g} to {:.2g}", elements(n), mb.edge(0),
                          eb.edge(e), eb.edge(e + 1)),
              "Elements that should be 0, which has no place on a logarithmic axis.");
   } else if (plots::pointed(p)) {
@@ -307,11 +307,12 @@ void joint_plot(Frame& f, const Statistics& s, const Spread& d, ImVec2 size) {
         e = static_cast<int>(std::floor((p.y - eb.low_decade) * eb.per_decade));
     double n =
         m >= 0 && m < mb.count() && e >= 0 && e < eb.count() ? s.joint[static_cast<size_t>(m * eb.count() + e)] : 0;
-    read_out(t,
-             fmt::format("{}\n|reference| {:.2g} to {:.2g}\n|error| {:.2g} to {:.2g}", elements(n), mb.edge(m),
-                         mb.edge(m + 1), eb.edge(e), eb.edge(e + 1)),
-             "Finite elements with an error, by the size of the reference; colour is the logarithm of their number. "
-             "Blue line: your gate. Grey line: u·|reference|, half a unit in the last place.");
+    read_out(
+        t,
+        fmt::format("{}\n|oracle| {:.2g} to {:.2g}\n|error| {:.2g} to {:.2g}", elements(n), mb.edge(m), mb.edge(m + 1),
+                    eb.edge(e), eb.edge(e + 1)),
+        "Finite elements with an error, by the size of the oracle's value; colour is the logarithm of their number. "
+        "Blue line: your gate. Grey line: u·|oracle|, half a unit in the last place.");
   }
   ImPlot::EndPlot();
   copy_menu(f, "copy-joint", [&] {
@@ -325,9 +326,10 @@ void joint_plot(Frame& f, const Statistics& s, const Spread& d, ImVec2 size) {
     return out;
   });
   if (const double apart = not_in_joint_plot(s, d); apart > 0)
-    dim_text(t, fmt::format("{} with an error not in the plot: {}an error below {:.0e} or above {:.0e}, or a reference "
-                            "that small or large.",
-                            elements(apart), d.small_sum > 0 ? "" : "reference 0, ", eb.edge(0), eb.edge(eb.count())));
+    dim_text(
+        t, fmt::format("{} with an error not in the plot: {}an error below {:.0e} or above {:.0e}, or a value "
+                       "of the oracle that small or large.",
+                       elements(apart), d.small_sum > 0 ? "" : "the oracle has 0, ", eb.edge(0), eb.edge(eb.count())));
 }
 
 }  // namespace

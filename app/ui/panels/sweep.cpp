@@ -78,7 +78,7 @@ void choose_kernels(Frame& f) {
     if (!filter.PassFilter(name.c_str()) && !filter.PassFilter(about.c_str())) return;
     bool on = std::find(with.begin(), with.end(), name) != with.end();
     ImGui::PushID(name.c_str());
-    if (ImGui::Checkbox(file_name(name).c_str(), &on)) {
+    if (checkbox(file_name(name).c_str(), &on)) {
       Settings s = f.settings;
       if (on)
         s.sweep_with.push_back(name);
@@ -186,9 +186,9 @@ void draw_sweep(Frame& f) {
   }
   static bool of_floor = false;
   if (!shown.times.empty()) {
-    if (ImGui::RadioButton("time", !of_floor)) of_floor = false;
+    if (radio_button("time", !of_floor)) of_floor = false;
     ImGui::SameLine();
-    if (ImGui::RadioButton("times the floor", of_floor)) of_floor = true;
+    if (radio_button("times the floor", of_floor)) of_floor = true;
     explain_item(t, {floor_rule, floor_formula, "computed"});
     ImGui::SameLine(0, t.em);
     ImGui::AlignTextToFramePadding();

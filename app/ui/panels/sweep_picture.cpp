@@ -4,7 +4,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <imgui.h>
-#include <optional>
+#include <limits>
 
 #include "app/ui/widgets.h"
 #include "kernels/base/text.h"
@@ -19,6 +19,7 @@ struct Places {
   float top = 0, bottom = 0;             // of the times; the same: there are none
   float labels = 0, cells = 0, row = 0;  // values' names; the first kernel's row; height of one
   double low = 0, high = 1;              // log10 of milliseconds, or of times the floor
+  bool floor_below = false;              // so far below the times that it has no place in the picture
   bool of_floor = false;
   float x(size_t i) const { return left + column * (static_cast<float>(i) + 0.5f); }
   float y(double height) const {
@@ -39,20 +40,15 @@ ImVec4 colour_of(const Theme& t, const Sweep& s, size_t kernel) {
 
 // False: there are no times.
 bool put_range(Places& p, const Sweep& s) {
-  double least = 1e300, most = 0;
-  bool timed = false;
-  auto take = [&](const std::optional<double>& height) {
-    if (height) least = std::min(least, *height), most = std::max(most, *height);
-    return height.has_value();
-  };
+  double least = 1e300, most = 0, floor = std::numeric_limits<double>::infinity();
   for (const auto& point : s.points()) {
-    for (const auto& e : point.entries) timed |= take(p.height(point, e.ms));
-    take(p.height(point, point.floor_ms));
+    for (const auto& e : point.entries)
+      if (const auto height = p.height(point, e.ms)) least = std::min(least, *height), most = std::max(most, *height);
+    if (const auto height = p.height(point, point.floor_ms)) floor = std::min(floor, *height);
   }
-  if (!timed) return false;
-  p.low = std::log10(least), p.high = std::log10(most);
-  const double room = std::max(0.06 * (p.high - p.low), 0.08);
-  p.low -= room, p.high += room;
+  const auto shown = shown_heights(least, most, floor);
+  if (!shown) return false;
+  p.low = shown->low, p.high = shown->high, p.floor_below = shown->floor_below;
   return true;
 }
 
@@ -60,26 +56,46 @@ void text_right(ImDrawList* draw, float right, float y, ImU32 colour, const std:
   draw->AddText({right - ImGui::CalcTextSize(text.c_str()).x, y}, colour, text.c_str());
 }
 
-// Lines at 1, 2 and 5 of each decade, those with names that have room.
+// Lines at 1, 2 and 5 of each decade, at more of less than one; those with names that have room.
 void draw_time_axis(const Theme& t, const Places& p, ImDrawList* draw, float right) {
   const float line = ImGui::GetTextLineHeight();
   float last = 1e9f;
   for (int d = static_cast<int>(std::floor(p.low)); d <= static_cast<int>(std::ceil(p.high)); d++)
-    for (const int m : {1, 2, 5}) {
+    for (const int m : {1, 2, 3, 4, 5, 6, 8}) {
       const double height = m * std::pow(10.0, d);
       if (std::log10(height) < p.low || std::log10(height) > p.high) continue;
-      const bool few = p.high - p.low < 2.2;
-      if (m != 1 && !few) continue;
+      const double span = p.high - p.low;
+      const bool few = span < 2.2, very_few = span < 0.7;
+      if (m != 1 && !(few && (very_few || m == 2 || m == 5))) continue;
       const float y = p.y(height);
       draw->AddLine({p.left, y}, {right, y}, packed(t.grid, m == 1 ? 1.0f : 0.6f));
       if (last - y < line * 1.2f) continue;
       last = y;
       text_right(draw, p.left - t.em * 0.4f, y - line / 2, packed(t.dim),
-                 p.of_floor ? fmt::format("{:g}×", height) : convscope::time_text(height));
+                 p.of_floor ? times_tick(height) : time_tick(height));
     }
 }
 
+// The words that stand for a floor that is below the picture.
+std::string floor_words(const Sweep& s) {
+  double low = 1e300, high = 0;
+  for (const auto& point : s.points())
+    if (point.floor_ms) low = std::min(low, *point.floor_ms), high = std::max(high, *point.floor_ms);
+  const std::string least = convscope::time_text(low), most = convscope::time_text(high);
+  return "floor below: " + (least == most ? least : least + " to " + most);
+}
+
 void draw_floor(const Theme& t, const Sweep& s, const Places& p, ImDrawList* draw) {
+  if (p.floor_below) {
+    const std::string words = floor_words(s);
+    const float right = p.left + p.column * static_cast<float>(s.points().size()) - t.em * 0.4f,
+                wide = ImGui::CalcTextSize(words.c_str()).x, y = p.bottom - t.em * 1.25f,
+                x = right - wide - t.em * 0.8f;
+    draw->AddTriangleFilled({x - t.em * 0.3f, y + t.em * 0.35f}, {x + t.em * 0.3f, y + t.em * 0.35f},
+                            {x, y + t.em * 0.85f}, packed(t.floor));
+    draw->AddText({right - wide, y}, packed(t.floor), words.c_str());
+    return;
+  }
   std::optional<ImVec2> before;
   const float thick = std::max(1.5f, t.em * 0.1f);
   for (size_t i = 0; i < s.points().size(); i++) {
@@ -154,7 +170,7 @@ void draw_cell(const Theme& t, const Places& p, ImDrawList* draw, size_t column,
     const double share = e.status == Status::wrong && e.failing ? e.failing_fraction() : 1;
     text = e.status == Status::wrong ? (e.failing ? percent_text(share) : "✗") : name_of(*e.status);
     if (ImGui::CalcTextSize(text.c_str()).x > p.column - 4) text = e.status == Status::wrong ? "✗" : "!";
-    ground = t.wrong, ink = t.text, alpha = 0.22f + 0.4f * static_cast<float>(share);
+    ground = failing_ground(t, static_cast<float>(share)), ink = t.text, alpha = 1;
   } else if (e.status == Status::not_run) {
     text = "–";
   }
@@ -246,6 +262,16 @@ void draw_names(Frame& f, const Sweep& s, const Places& p, float left) {
 }
 
 }  // namespace
+
+std::optional<ShownHeights> shown_heights(double least, double most, double floor) {
+  if (!(most > 0)) return {};
+  // Of a tiny problem it is nanoseconds, and launching takes microseconds: with it the kernels would lie on one line.
+  constexpr double far_below = 60;
+  const bool any = std::isfinite(floor), below = any && floor * far_below < least;
+  if (any && !below) least = std::min(least, floor), most = std::max(most, floor);
+  const double low = std::log10(least), high = std::log10(most), room = std::max(0.06 * (high - low), 0.08);
+  return ShownHeights{low - room, high + room, below};
+}
 
 void draw_sweep_picture(Frame& f, const Sweep& s, bool of_floor) {
   const Theme& t = f.theme;

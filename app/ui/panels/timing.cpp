@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/model/floor.h"
+#include "app/model/kernel_times.h"
 #include "app/model/roof.h"
 #include "app/model/times.h"
 #include "app/ui/panel.h"
@@ -89,6 +90,22 @@ void head(Frame& f, const Report& r) {
   }
 }
 
+// The list of kernels, the ladder and the status bar have the newest time of each kernel, which may be another one.
+void newest_time(Frame& f, const Report& r) {
+  if (r.recorded.empty() || emulated(r)) return;
+  const KernelTimes times = kernel_times(f.bench, f.document);
+  const KernelTime* newest = times.of(r.kernel);
+  if (!newest || time_text(newest->ms) == time_text(*r.timing.median_ms)) return;
+  const bool far = std::abs(newest->ms / *r.timing.median_ms - 1) >= 0.05;
+  ImGui::PushStyleColor(ImGuiCol_Text, far ? f.theme.warning : f.theme.dim);
+  wrapped(fmt::format("The Ladder has {}: {}, which is newer", time_text(newest->ms), newest->of));
+  ImGui::PopStyleColor();
+  tooltip(
+      f.theme,
+      "A recording may hold several times of one kernel. This panel has the samples of the run that was judged; the "
+      "panels Ladder and Kernels and the status bar have the newest time of each kernel.");
+}
+
 // A call of inference, whose weights were packed once, and what packing them takes: both ways beside the whole plan's
 // time.
 void packed_figures(const Theme& t, const ReportTiming& m, const char* source) {
@@ -129,11 +146,6 @@ void figures(Frame& f, const Report& r, const std::optional<ProblemFloor>& floor
   const auto& m = r.timing;
   const std::string words = emulated(r) ? "emulated" : measured_words(r.recorded);
   const char* source = words.c_str();
-  if (!m.newer.empty()) {
-    ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
-    wrapped(m.newer);
-    ImGui::PopStyleColor();
-  }
   if (begin_figures("times")) {
     if (m.min_ms) figure(t, "shortest", time_text(*m.min_ms), {"The shortest sample.", "min of the samples", source});
     if (m.noise_pct)
@@ -409,9 +421,14 @@ void draw_timing(Frame& f) {
       f.act("run");
     return;
   }
+  if (waits_for_a_person(f, r, "Not timed yet")) return;
   source_strip(f, r->recorded, r);
   if (r->timing.median_ms) {
+    // What is of something else, and stays so, stands back as the maps do.
+    const bool old = r->recorded.empty() && out_of_date(f);
+    if (old) ImGui::PushStyleVar(ImGuiStyleVar_Alpha, stands_back);
     head(f, *r);
+    newest_time(f, *r);
     ImGui::BeginGroup();  // one place to copy from
     const auto floor = floor_of(f.bench, f.document, *r);
     figures(f, *r, floor);
@@ -423,6 +440,7 @@ void draw_timing(Frame& f) {
     histogram(f, *r);
     draw_three_clocks(f, *r);
     draw_clock_strip(f, *r);
+    if (old) ImGui::PopStyleVar();
   } else {
     heading(f.theme, "No time");
     wrapped(r->timing.reason.empty() ? "not timed yet" : r->timing.reason);

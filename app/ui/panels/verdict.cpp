@@ -358,7 +358,7 @@ void gates(Frame& f, const Report& r) {
   const About about{
       "What allclose with this tolerance would have said. The verdict does not rest on it: a loose gate lets wrong "
       "kernels pass.",
-      "|y − ref| > atol + rtol·|ref|, or not finite", source.c_str()};
+      "|y − oracle| > atol + rtol·|oracle|, or not finite", source.c_str()};
   auto row = [&](const std::string& label, std::optional<double> fraction) {
     if (!fraction) return figure(t, label.c_str(), "not compared", about, &t.dim);
     if (r.own_length != r.out_length) return figure(t, label.c_str(), "fails: other length", about, &t.wrong);
@@ -420,19 +420,19 @@ void errors(Frame& f, const Report& r) {
          {"Elements of the output that were compared.", "N · Cout · Lout", counted});
   figure(t, "failing", fmt::format("{} ({})", grouped(*r.failing), percent_text(r.failing_fraction.value_or(0))),
          {"Elements whose error is beyond their own rounding bound, or that are not finite.",
-          "|y − ref| > λ·√n·u·Σ|x·w| + rounding of y", counted},
+          "|y − oracle| > λ·√n·u·Σ|x·w| + rounding of y", counted},
          bad);
-  maybe("max |error|", r.max_abs, {"The largest absolute error of all finite elements.", "max |y − ref|", counted});
+  maybe("max |error|", r.max_abs, {"The largest absolute error of all finite elements.", "max |y − oracle|", counted});
   const std::optional<double>& worst = r.max_bound_ratio;
   figure(t, "max |error| / bound", worst ? times_bound_text(*worst) : "none is finite",
          {"The largest error as a multiple of its element's bound; above 1 fails. Where exactly 0 should stand the "
           "bound is the smallest number there is, so any error there is a huge multiple.",
-          "max |y − ref| / bound", counted},
+          "max |y − oracle| / bound", counted},
          !worst       ? &t.dim
          : *worst > 1 ? &t.wrong
                       : nullptr);
   maybe("RMS relative", r.rms_rel,
-        {"Size of the whole error against the size of the whole output.", "√(Σ(y − ref)² / Σref²)", counted});
+        {"Size of the whole error against the size of the whole output.", "√(Σ(y − oracle)² / Σoracle²)", counted});
   auto count = [&](const char* label, const std::optional<int64_t>& v, const About& about) {
     figure(t, label, v ? grouped(*v) : "not counted", about, v && *v ? &t.wrong : v ? nullptr : &t.dim);
   };
@@ -478,22 +478,12 @@ void first_failing(Frame& f, const Report& r) {
   }
 }
 
-// What is asked for has not run, and does not run by itself: what was judged before is of something else.
-bool waits_for_a_person(Frame& f, const Report* r) {
-  const bool of_this = r && !needs_run(r->document, f.document);
-  if (of_this || f.bench.runs().running() || !f.bench.waits_for_a_person(f.document)) return false;
-  const RunOffer offer = run_offer(f);
-  const std::string why = offer.why + " All of it runs when you say so (F5).";
-  if (empty_state(f.theme, "Not judged yet", why.c_str(), offer.button)) f.act(offer.action);
-  return true;
-}
-
 }  // namespace
 
 void draw_verdict(Frame& f) {
   const Report* r = f.report();
   if ((!r || (r->status == "not-run" && r->recorded.empty())) && not_trusted(f)) return;
-  if (waits_for_a_person(f, r)) return;
+  if (waits_for_a_person(f, r, "Not judged yet")) return;
   if (!r && file_is_not_this(f, r)) return;
   if (!r) {
     if (f.bench.runs().running())

@@ -283,6 +283,19 @@ TEST(ComparedFigures, EmulatedTimeHasNoFloor) {
   EXPECT_FALSE(find(compared_figures(c, nullptr, nullptr), "Floor"));
 }
 
+// Neither faster nor slower on the emulator is news of a kernel.
+TEST(ComparedFigures, EmulatedTimesSayNothing) {
+  for (const char* verdict : {"FASTER", "SLOWER", "SAME", "AMBIGUOUS"}) {
+    KernelComparison c = comparison();
+    c.first.hot.verdict = verdict;
+    EXPECT_NE(verdict_of(compared_figures(c, nullptr, nullptr), "Median, hot"), V::emulated) << "measured";
+    c.source = "emulated";
+    const auto rows = compared_figures(c, nullptr, nullptr);
+    EXPECT_EQ(verdict_of(rows, "Median, hot"), V::emulated) << verdict;
+    EXPECT_TRUE(holds(csv_of(rows, "a", "b"), ",emulated,")) << csv_of(rows, "a", "b");
+  }
+}
+
 TEST(ComparedFigures, WaitsAreInPlainWords) {
   Profile a = profile("a", {{"stall_long_scoreboard", 3}, {"stall_wait", 1}}), b = a;
   auto rows = compared_figures(comparison(), &a, &b);

@@ -51,6 +51,15 @@ TEST_F(ComparedPanels, RooflineOfARecording) {
   expect_said("Roofline", {"limited by arithmetic (f32)"});
 }
 
+// A ceiling is not without a name: where the plot has no room for it, the legend has. (What is in the plot is drawn,
+// and no text that could be found here.)
+TEST_F(ComparedPanels, CeilingsWithoutRoomStandInTheLegend) {
+  open("h200-dac.d3", "hopper_1xf16", Accuracy::tf32);
+  EXPECT_FALSE(test::holds(said("Roofline"), "f32 65.3 TFLOP/s"));
+  a_->screen.resize(300, 430);
+  expect_said("Roofline", {"f32 65.3 TFLOP/s", "memory 4.27 TB/s"});
+}
+
 TEST_F(ComparedPanels, OccupancyOpensOnTheMainLaunch) {
   open("h200-kernelbench-79", "hopper_tf32", Accuracy::tf32);
   expect_said("Occupancy", {"launch 2: hopper_64_3_s2_blocks", "18.75 % theoretical", "15.5 % achieved",
@@ -80,6 +89,17 @@ TEST_F(ComparedPanels, TimesSayWhichTheyAre) {
   expect_said("Timeline",
               {"kernels ran for 464 µs of the 634 µs", "mean while kernels ran 99", "in a call of its own"});
   expect_said("Roofline", {"cudnn hot, least bytes | 4.29 ms | 53.33 | 20.0 TFLOP/s | 30.7 %"});
+}
+
+// A kernel that was profiled after it was judged has two times: which of them the ladder has is said beside the other.
+TEST_F(ComparedPanels, TheOtherTimeIsNamed) {
+  open("h200-kernelbench-79", "mma_tf32", Accuracy::tf32);
+  expect_said("Timing", {"2.29 ms median", "The Ladder has 1.18 ms: the profile of 2026-11-24, which is newer"});
+  expect_said("Ladder", {"mma_tf32 takes 1.18 ms", "the newest of each"});
+  // Where both have the same there is nothing to say.
+  show("hopper_tf32", Accuracy::tf32);
+  expect_said("Timing", {"356 µs median"});
+  EXPECT_FALSE(test::holds(said("Timing"), "The Ladder has"));
 }
 
 // Why there are no samples of warps, and where there are some.

@@ -91,6 +91,15 @@ TEST_F(Parameters, TwoDragsAreTwoSteps) {
   EXPECT_EQ(a_->document().problem.stride, between);
 }
 
+// In a narrow panel a number has the room that the buttons beside it have in a wide one.
+TEST_F(Parameters, ANarrowPanelShowsTheNumber) {
+  EXPECT_GT(find(slider("length")).GetWidth(), 5 * ImGui::GetFontSize());
+  a_.screen.resize(225, 700);
+  a_.screen.frames(*a_, 8);
+  const ImRect narrow = a_.screen.find(*a_, "Problem", slider("length"), 0.72f);
+  EXPECT_GT(narrow.GetWidth(), 4 * ImGui::GetFontSize());
+}
+
 // A slider never leaves what is legal: its range follows the rules.
 TEST_F(Parameters, SlidersStayLegal) {
   for (const char* field : {"output_padding", "padding", "stride", "dilation", "kernel_size", "length", "batch"}) {
@@ -126,6 +135,27 @@ TEST_F(Parameters, WhatIsTypedAndIllegalSaysItsRule) {
   EXPECT_EQ(a_->document().inputs.seed, 5u);
   a_->undo();
   EXPECT_EQ(a_->document(), before);
+}
+
+// Each of several is named, until it is legal again.
+TEST_F(Parameters, EveryIllegalNumberSaysItsRule) {
+  const Document before = a_->document();
+  type_into("stride", "0", ImGuiKey_Enter);
+  type_into("groups", "7", ImGuiKey_Enter);
+  type_into("length", "99", ImGuiKey_Enter);
+  std::string text = a_.screen.text(*a_);
+  for (const char* rule :
+       {"stride 0 must be at least 1", "groups 7 must divide in_channels", "groups 7 must divide out"})
+    EXPECT_TRUE(test::holds(text, rule)) << rule << "\n" << text;
+  EXPECT_FALSE(test::holds(text, "length 99 ")) << "which breaks no rule";
+  EXPECT_EQ(a_->document(), before);
+  type_into("stride", "2", ImGuiKey_Enter);
+  text = a_.screen.text(*a_);
+  EXPECT_FALSE(test::holds(text, "stride 0")) << text;
+  EXPECT_TRUE(test::holds(text, "groups 7 must divide")) << text;
+  type_into("groups", "1", ImGuiKey_Enter);
+  EXPECT_EQ(a_->document().problem.length, 99) << "what was typed meanwhile is kept";
+  EXPECT_EQ(a_->document().problem.stride, 2);
 }
 
 // As people write them: Dear ImGui alone would take the 1 of 1e3.

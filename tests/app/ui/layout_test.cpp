@@ -46,6 +46,31 @@ TEST(Layout, TabsHaveRoomForTheirNames) {
     }
 }
 
+// Where they have none the bar scrolls: no name is cut to make all of them fit, and only the tab in front has a ×.
+TEST(Layout, NamesOfTabsAreWholeInNarrowWindows) {
+  const std::tuple<float, float, float> all[] = {{1600, 1000, 2}, {1000, 700, 1}, {800, 600, 1}, {1280, 800, 1.5f}};
+  for (auto [width, height, scale] : all) {
+    test::AppOnScreen a(test::silent_engine);
+    a.screen.scale = scale;
+    a.screen.resize(width, height);
+    a.screen.frames(*a, 12);
+    for (const auto& p : panels()) {
+      const ImGuiWindow* w = ImGui::FindWindowByName(p.title);
+      ASSERT_TRUE(w && w->DockNode && w->DockNode->TabBar) << p.title;
+      const ImGuiTabBar& bar = *w->DockNode->TabBar;
+      const ImGuiTabItem* tab = ImGui::TabBarFindTabByID(w->DockNode->TabBar, w->TabId);
+      ASSERT_TRUE(tab) << p.title;
+      const float own = ImGui::TabItemCalcSize(p.title, w->HasCloseButton).x;
+      EXPECT_GE(tab->Width, own - 1) << p.title << " at " << width << ", scale " << scale;
+      EXPECT_EQ(w->HasCloseButton, w->DockTabIsVisible) << p.title;
+      if (!w->DockTabIsVisible) continue;
+      const float from = bar.BarRect.Min.x + tab->Offset - bar.ScrollingAnim;
+      EXPECT_GE(from, bar.ScrollingRectMinX - 1) << p.title << " at " << width;
+      EXPECT_LE(from + tab->Width, bar.ScrollingRectMaxX + 1) << p.title << " at " << width;
+    }
+  }
+}
+
 // At the next start the same tabs are in front: the last panel that appears is no one's choice.
 TEST(Layout, TabsInFrontComeBack) {
   test::ScratchFolder folder;

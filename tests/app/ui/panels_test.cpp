@@ -99,6 +99,36 @@ TEST(Panels, WithFiguresOfARecordingAlone) {
 
 std::string shipped(const std::string& name) { return test::project_file("assets/recordings/" + name + ".convscope"); }
 
+// A number is turned beside a recording, of a problem that is too large to run by itself: figures of what ran before
+// are not in the place of those of the recording.
+TEST(Panels, WithANumberTurnedBesideARecording) {
+  test::AppOnScreen a(test::full_engine(), test::quick_document());
+  ASSERT_TRUE(a.screen.settle(*a));
+  ASSERT_TRUE(a->bench().runs().report()->timing.median_ms);
+  a->open(shipped("h200-kernelbench-79"));
+  a->execute({SetKernel{"hopper_tf32"}, 0});
+  ASSERT_TRUE(a.screen.settle(*a));
+  ConvProblem p = a->document().problem;
+  p.length -= 2;
+  a->execute({SetProblem{p}, 0});
+  ASSERT_TRUE(a.screen.settle(*a));
+  ASSERT_FALSE(a->bench().shows_recorded(a->document()));
+  for (auto [panel, what] : {std::pair{"Verdict", "Not judged yet"},
+                             {"Timing", "Not timed yet"},
+                             {"Roofline", "Nothing to place under the roof yet"},
+                             {"Occupancy", "Not launched yet"}}) {
+    const std::string text = a.said(panel);
+    for (const char* words : {what, "not recorded: this is length 131070", "Back to the recorded", "Run a short piece"})
+      EXPECT_TRUE(holds(text, words)) << panel << ": " << text;
+    EXPECT_FALSE(holds(text, "median")) << panel << ": " << text;
+  }
+  for (const char* panel : {"Counters", "Compare"}) {
+    const std::string text = a.said(panel);
+    EXPECT_TRUE(holds(text, "Back to the recorded")) << panel << ": " << text;
+    EXPECT_FALSE(holds(text, "stale")) << "there are no figures in " << panel << ": " << text;
+  }
+}
+
 // A recording that is opened after other work: the pictures of that work are not taken for the recording's.
 TEST(Panels, WithARecordingAfterOtherWork) {
   test::AppOnScreen a(test::full_engine(), test::quick_document());

@@ -33,6 +33,18 @@ TEST(Theme, EveryInkOnEveryGround) {
             << ink.name << " on " << ground.name << (t.light ? ", light" : ", dark");
 }
 
+// What is tinted takes contrast away: badges of the menu bar, the chosen row of a list or table, cells of a sweep.
+TEST(Theme, InksOnTintedGrounds) {
+  for (const Theme& t : {dark_theme(), light_theme()}) {
+    const char* theme = t.light ? "light" : "dark";
+    for (const auto& ink : inks) {
+      EXPECT_GE(contrast(t.*ink.colour, badge_ground(t, t.*ink.colour)), 4.5) << ink.name << ", badge, " << theme;
+      EXPECT_GE(contrast(t.*ink.colour, chosen_ground(t)), 4.5) << ink.name << " in the chosen row, " << theme;
+    }
+    for (float share : {0.0f, 0.5f, 1.0f}) EXPECT_GE(contrast(t.text, failing_ground(t, share)), 4.5) << theme;
+  }
+}
+
 // The control: the same inks of one theme do fail on the grounds of the other.
 TEST(Theme, InksOfTheOtherThemeFail) {
   Theme dark = dark_theme(), light = light_theme();

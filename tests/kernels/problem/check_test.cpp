@@ -35,6 +35,27 @@ TEST(Check, TheOrdinaryProblemIsLegal) {
   EXPECT_NO_THROW(require_legal(ordinary()));
 }
 
+TEST(Check, NamesEveryRuleThatIsBroken) {
+  auto rules = [](const ConvProblem& p) {
+    std::string all;
+    for (const InputError& e : broken_rules(p)) all += (all.empty() ? "" : "; ") + std::string(e.what());
+    return all;
+  };
+  EXPECT_EQ(rules(ordinary()), "");
+  ConvProblem p = ordinary();
+  p.batch = 0, p.padding = -1, p.output_padding = 5, p.groups = 5;
+  EXPECT_EQ(
+      rules(p),
+      "batch 0 must be at least 1; padding -1 must be at least 0; output_padding 5 must be smaller than max(stride, "
+      "dilation) = 2; groups 5 must divide in_channels = 6; groups 5 must divide out_channels = 4");
+  EXPECT_EQ(message(p), "batch 0 must be at least 1") << "the first of them";
+  // A rule on several numbers is not asked of one that none of them can be.
+  p = ordinary(), p.groups = 0, p.stride = 0, p.output_padding = 2;
+  EXPECT_EQ(rules(p), "stride 0 must be at least 1; groups 0 must be at least 1");
+  p = ordinary(), p.padding = 1000;
+  EXPECT_TRUE(rules(p).starts_with("out_length -1976 must be at least 1")) << rules(p);
+}
+
 struct Broken {
   const char* what;
   int64_t ConvProblem::*field;

@@ -1,0 +1,109 @@
+// The status bar gives way in an order, and what it cannot show is where the mouse is. Ticks of axes are words of one
+// kind, and have room.
+#include <gtest/gtest.h>
+
+#include "app/ui/panels/plots.h"
+#include "app/ui/panels/sweep_picture.h"
+#include "app/ui/status_parts.h"
+#include "app/ui/widgets.h"
+#include "tests/app/engine/harness.h"
+#include "tests/app/ui/screen.h"
+#include "tests/support.h"
+
+namespace convscope::ui {
+namespace {
+
+using test::holds;
+using F = StatusForm;
+
+TEST(StatusBar, GivesWayInItsOrder) {
+  // An accuracy, a recording, the verdict, its time.
+  const std::vector<StatusWidths> parts = {{100, 40, 5}, {200, 80, 6}, {300, 50, 0}, {150, 0, 1}};
+  auto at = [&](float room) { return fit_status(parts, room); };
+  EXPECT_EQ(at(750), (std::vector{F::whole, F::whole, F::whole, F::whole}));
+  EXPECT_EQ(at(700), (std::vector{F::shorter, F::whole, F::whole, F::whole}));
+  EXPECT_EQ(at(600), (std::vector{F::shorter, F::shorter, F::whole, F::whole}));
+  EXPECT_EQ(at(500), (std::vector{F::shorter, F::shorter, F::whole, F::gone})) << "the time goes first";
+  EXPECT_EQ(at(390), (std::vector{F::gone, F::shorter, F::whole, F::gone}));
+  EXPECT_EQ(at(310), (std::vector{F::gone, F::gone, F::whole, F::gone})) << "the verdict stays";
+  EXPECT_EQ(at(60), (std::vector{F::gone, F::gone, F::shorter, F::gone}));
+  EXPECT_EQ(fit_status({}, 10).size(), 0u);
+}
+
+TEST(StatusBar, KeepsTheVerdictInANarrowWindow) {
+  test::AppOnScreen a(test::full_engine(), test::quick_document(), false);
+  ASSERT_TRUE(a.open_recording("h200-kernelbench-79"));
+  a->execute({SetKernel{"hopper_tf32"}, 0});
+  auto status = [&](float width) {
+    a.screen.resize(width, 700);
+    a.screen.frames(*a, 8);
+    const std::string text = a.screen.text(*a);
+    const size_t at = text.find("idle");
+    return at == text.npos ? "" : text.substr(at, 260);
+  };
+  const std::string wide = status(1600), narrow = status(560);
+  for (const char* part : {"tf32 allowed", "recorded: NVIDIA H200", "elements within the bound", "hopper_tf32 356 µs"})
+    EXPECT_TRUE(holds(wide, part)) << part << "\n" << wide;
+  EXPECT_TRUE(holds(narrow, "elements within the bound")) << narrow;
+  EXPECT_TRUE(holds(narrow, "recorded")) << narrow;
+  for (const char* part : {"recorded: NVIDIA H200", "hopper_tf32 356 µs", "picture"})
+    EXPECT_FALSE(holds(narrow, part)) << part << "\n" << narrow;
+}
+
+TEST(Ticks, OfValuesHaveRoom) {
+  using plots::round_ticks;
+  EXPECT_EQ(round_ticks(-0.5, 0.25, 120, 16).size(), 4u);
+  for (float height : {18.0f, 30.0f, 60.0f, 200.0f, 800.0f})
+    for (auto [low, high] : {std::pair{-0.5, 0.25}, {-1.2e-7, 3e-7}, {0.001, 900.0}, {-3.0, -2.9}}) {
+      const auto at = round_ticks(low, high, height, 16);
+      EXPECT_LE(static_cast<float>(at.size()), std::max(1.0f, height / 20));
+      for (size_t i = 0; i < at.size(); i++) {
+        EXPECT_TRUE(at[i] >= low - 1e-12 && at[i] <= high + 1e-12);
+        EXPECT_FALSE(at[i] == 0 && std::signbit(at[i])) << "-0";
+      }
+    }
+  EXPECT_TRUE(round_ticks(1, 1, 100, 16).empty());
+  EXPECT_TRUE(round_ticks(0, std::numeric_limits<double>::infinity(), 100, 16).empty());
+}
+
+TEST(Ticks, OfDecadesAreOfOneKind) {
+  using namespace plots;
+  auto names = [](int low, int high) {
+    std::string all;
+    for (int d = low; d <= high; d++) all += alike(decade_text, low, high)(d) + " ";
+    return all;
+  };
+  EXPECT_EQ(names(-3, 1), "0.001 0.01 0.1 1 10 ");
+  EXPECT_EQ(names(-4, 2), "1e-4 1e-3 1e-2 1e-1 1 1e1 1e2 ");
+  EXPECT_EQ(alike(giga_text, -9, 9)(2), "100 G") << "which has prefixes";
+}
+
+TEST(Ticks, OfTimesHaveAUnitAndNoNoughts) {
+  EXPECT_EQ(time_tick(10), "10 ms");
+  EXPECT_EQ(time_tick(0.005), "5 µs");
+  EXPECT_EQ(time_tick(2e-7), "0.2 ns");
+  EXPECT_EQ(time_tick(100), "100 ms");
+  EXPECT_EQ(time_tick(1500), "1.5 s");
+  EXPECT_EQ(times_tick(10000), "10,000×");
+  EXPECT_EQ(times_tick(0.5), "0.5×");
+  // Nor is a floor of nanoseconds nothing.
+  EXPECT_EQ(time_text(4e-7), "0.40 ns");
+  EXPECT_EQ(time_text(0.000123), "123 ns");
+}
+
+// A floor of nanoseconds below kernels of microseconds would press their curves into one line.
+TEST(SweepPicture, AFloorFarBelowHasNoPlaceInIt) {
+  const auto near = shown_heights(0.01, 0.02, 0.001), far = shown_heights(0.01, 0.02, 1e-7),
+             none = shown_heights(0.01, 0.02, std::numeric_limits<double>::infinity());
+  ASSERT_TRUE(near && far && none);
+  EXPECT_FALSE(near->floor_below);
+  EXPECT_LT(near->low, -3);
+  EXPECT_TRUE(far->floor_below);
+  EXPECT_GT(far->low, -2.2);
+  EXPECT_FALSE(none->floor_below);
+  EXPECT_EQ(none->low, far->low);
+  EXPECT_FALSE(shown_heights(1e300, 0, 0.001)) << "no kernel has a time";
+}
+
+}  // namespace
+}  // namespace convscope::ui

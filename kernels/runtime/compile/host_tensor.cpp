@@ -313,7 +313,7 @@ Tensor empty_like(const Tensor& t) {
 
 Tensor empty(const Sizes& sizes, TensorOptions o) {
   if (std::any_of(sizes.begin(), sizes.end(), [](int64_t n) { return n < 0; }))
-    fails("its host code makes a tensor of sizes ", said(sizes), ", of which none may be negative");
+    refuse("its host code makes a tensor of sizes ", said(sizes), ", of which none may be negative");
   const Tensor made(1, sizes, o.type);
   return Tensor(take(made.nbytes()), sizes, o.type).to(o.where);
 }

@@ -84,6 +84,9 @@ bool PythonWalk::is_known_method(const std::string& name) {
                                               "set_materialize_grads"};
   return known.contains(name);
 }
+bool PythonWalk::is_of_a_file(const std::string& name) {
+  return name == "stem" || name == "name" || name == "parent" || name == "suffix" || name == "__file__";
+}
 bool PythonWalk::is_pythons(const std::string& name) {
   static const std::set<std::string> known = {
       "abs",       "all",     "any",     "bool",       "bytes",   "dict",  "enumerate", "filter", "float",

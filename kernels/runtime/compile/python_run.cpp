@@ -134,6 +134,7 @@ class Module : PythonWalk {
   }
   Value global(const std::string& name) override {
     if (const auto known = global_value(name)) return *known;
+    if (name == "__file__") return unknown_text();
     const auto import = file_.imports.find(name);
     const std::string path = import == file_.imports.end() ? "" : import->second;
     if (path.starts_with("torch.") || path.starts_with("math.")) return value_of_path(path);
@@ -149,6 +150,7 @@ class Module : PythonWalk {
   Value attribute(const Value& of, const std::string& name) override {
     if (auto t = tensor_in(of)) return stays(tensor_attribute(*t, name));
     const PythonObjectPointer o = object_in(of);
+    if (o && o->kind == Object::unknown && is_of_a_file(name)) return unknown_text();
     if (!o || o->kind == Object::unknown) throw NotFollowed{};
     if (auto own = o->attributes.find(name); own != o->attributes.end()) return own->second;
     if (o->kind == Object::stream || o->kind == Object::event) return stream_attribute(*o, name);
@@ -477,6 +479,7 @@ class Module : PythonWalk {
       own_parameters_ |= !a.by_place.empty() && tensor_in(a.by_place.front());  // to which what is loaded goes
       return parameter(a.find("data", 0) ? *a.find("data", 0) : Value{});
     }
+    if (path == "pathlib.Path") return unknown_text();
     if (path == "type" && a.by_place.size() == 1) return type_of(a.by_place.front());
     if (auto v = calling_function(path, a)) return *v;
     static const std::vector<std::string> of_values = {"torch.randn", "torch.rand", "torch.Tensor",

@@ -103,7 +103,10 @@ PythonWalk::Value PythonWalk::known_value(const Expression& e, Locals& l) {
     case Expression::binary: {
       const Value a = value_of(e.parts[0], l), b = value_of(e.parts[1], l);
       for (const Value& v : {a, b})
-        if (const auto o = object_in(v); o && o->kind == PythonObject::made) return made_times(*o);
+        if (const auto o = object_in(v); o && o->kind == PythonObject::made)
+          return made_times(*o);
+        else if (o && o->kind == PythonObject::unknown && (e.word == "+" || e.word == "/"))
+          return unknown_text();
       return tensor_in(a) || tensor_in(b) ? tensor_arithmetic(ops_, e.word, a, b) : python_arithmetic(e.word, a, b);
     }
     case Expression::compare:

@@ -50,6 +50,7 @@ class PythonWalk {
   void look_at_class(const Statement& type, Object& made) const;
   static bool is_known_method(const std::string& name);  // of every module: eval()
   static bool is_pythons(const std::string& name);       // len
+  static bool is_of_a_file(const std::string& name);     // stem: a part of a file's name
   static bool only_says(const std::string& path);        // print
   static bool calls_something(const Expression& e);      // what may change something: not what only looks
 

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cstdio>
 #include <fmt/format.h>
+#include <set>
 
 #include "app/cli/forms.h"
 #include "app/cli/own_layer.h"
@@ -50,7 +51,7 @@ std::string reason_of(const Fuzz::Refusal& refusal, const std::string& kernel) {
 }
 
 json document_of(const Fuzz& fuzz, const RunRequest& r, const FuzzSpec& spec, const Failing& failing,
-                 const json& device, bool interrupted) {
+                 const json& device, const std::set<std::string>& notes, bool interrupted) {
   auto of = [](const json& report) -> json {
     if (report.is_null()) return nullptr;
     return {{"problem", report.at("problem")}, {"verdict", report.at("verdict")}, {"error", report.at("error")}};
@@ -81,6 +82,7 @@ json document_of(const Fuzz& fuzz, const RunRequest& r, const FuzzSpec& spec, co
                                     : "not-run"},
           {"right", fuzz.right()},
           {"right_with", coverage},
+          {"notes", notes},
           {"not_taken", fuzz.refused()},
           {"not_taken_reasons", reasons},
           {"ended_early", interrupted                  ? json("interrupted")
@@ -118,7 +120,7 @@ std::string not_followed_words(const Fuzz& fuzz) {
 }
 
 void print(const Fuzz& fuzz, const RunRequest& r, const FuzzSpec& spec, const Failing& failing, const json& device,
-           bool interrupted, double seconds) {
+           const std::set<std::string>& notes, bool interrupted, double seconds) {
   const std::string where = text(device, "name");
   fmt::print("{} on problems drawn with seed {}{}{}\n\n", r.kernel, spec.seed,
              spec.fixed.empty() ? "" : ", some parameters as given", where.empty() ? "" : ", on " + where);
@@ -175,6 +177,7 @@ void print(const Fuzz& fuzz, const RunRequest& r, const FuzzSpec& spec, const Fa
         "not seen.\n",
         with, name_of(r.problem.dtype), grouped(fuzz.largest_right()));
   }
+  for (const std::string& note : notes) fmt::print("  Of the right ones to know: {}.\n", note);
   print_refusals(fuzz, r.kernel);
   // What takes 16 bits alone takes none of these.
   const std::string& why = fuzz.ended_early();
@@ -222,6 +225,8 @@ int verb_check(const CommonOptions& common, const ProblemOptions& problem, const
   Failing failing;
   json device = nullptr;
   bool interrupted = false, undeclared = false;
+  std::set<std::string> notes;  // of right ones
+  constexpr size_t most_notes = 4;
   while (auto p = fuzz.next()) {
     // Asked for here as well: most requests are over before anybody looks whether they shall be cancelled.
     if (session.interrupted()) {
@@ -260,6 +265,9 @@ int verb_check(const CommonOptions& common, const ProblemOptions& problem, const
     if (report.at("device").value("name", json()).is_string()) device = report["device"];
     const bool had_first = fuzz.first().has_value();
     fuzz.judged(status, text(verdict, "sentence"), !not_taken, not_given(report), sums_are_right(verdict));
+    if (status == Status::right)
+      for (const auto& note : verdict.value("notes", json::array()))
+        if (notes.size() < most_notes) notes.insert(note.get<std::string>());
     if (!had_first && fuzz.first()) failing.first = report;
     if (fuzz.smallest() && fuzz.smallest()->problem == *p) failing.smallest = std::move(report);
   }
@@ -276,9 +284,9 @@ int verb_check(const CommonOptions& common, const ProblemOptions& problem, const
     session.show_nothing();
   }
   if (common.json)
-    print_json(document_of(fuzz, r, spec, failing, device, interrupted));
+    print_json(document_of(fuzz, r, spec, failing, device, notes, interrupted));
   else
-    print(fuzz, r, spec, failing, device, interrupted,
+    print(fuzz, r, spec, failing, device, notes, interrupted,
           std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   if (interrupted) return interrupted_code;
   if (fuzz.first()) return failing.first.at("verdict").value("exit_code", 1);

@@ -60,6 +60,8 @@ std::string report_text(const json& r) {
                                           : "·",
                        l.at("name").get<std::string>(), l.at("evidence").get<std::string>());
   }
+  for (const auto& note : r.at("verdict").value("notes", json::array()))
+    out += fmt::format("  note        {}\n", note.get<std::string>());
   const json& e = r.at("error");
   if (e.is_object() && e.at("elements").get<int64_t>() > 0) {
     auto elements = e.at("elements").get<int64_t>(), failing = e.at("failing").get<int64_t>();

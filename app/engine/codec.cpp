@@ -163,6 +163,7 @@ json layers_json(const Verdict& v) {
 json verdict_json(const Verdict& v) {
   json j = {
       {"status", name_of(v.status)}, {"sentence", v.sentence}, {"layers", layers_json(v)}, {"exit_code", v.exit_code}};
+  if (!v.notes.empty()) j["notes"] = v.notes;
   const Layer* binding = v.find("binding");
   if (v.status != Status::not_run || v.exit_code != 2 || !binding) return j;
   const bool declared = is_declared(binding->evidence);

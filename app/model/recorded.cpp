@@ -215,7 +215,7 @@ const std::vector<RecordedPoint>& Recorded::points(const Document& document) con
         is_of_another_text(a))
       continue;
     const std::string kind = text(part(a.answer, "kernel"), "kind");
-    RecordedPoint at{a.asked.kernel, kind, *ms, *flops / *bytes, *flops / *ms * 1e-6, {}, {}};
+    RecordedPoint at{a.asked.kernel, kind, *ms, *flops / *bytes, *flops / *ms * 1e-6, {}, {}, {}};
     at.packs = kind == "reference" ? false : packed_from(timing, part(a.answer, "launches")).packs;
     at.of = fmt::format("the {} of {}", run ? "run" : "profile", a.date);
     const RecordedAnswer* profile = run ? recording_->find("profile", a.asked) : &a;

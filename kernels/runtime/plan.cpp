@@ -99,7 +99,7 @@ bool Plan::packs_weights() const {
 
 // Of a part of a plan, whose launches have other numbers.
 void Plan::forget_order() {
-  for (Launch& l : launches_) l.beside.clear(), l.waited_for = true;
+  for (Launch& l : launches_) l.beside.clear(), l.waited_for = l.follows_caller = true;
 }
 
 Plan Plan::without_packing() const {

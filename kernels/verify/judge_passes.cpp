@@ -101,9 +101,8 @@ void Judge::Run::exact_pass() {
     for (int64_t c = 0; c < p_.b_elements(); c++) biases.push_back(in->b.at(c));
     bool comparable = inputs_are_drawn() && !depends_on_output_;
     const WholeOutput whole{own_, [&](int64_t e) {
-                              return dispatch(p_.dtype, [&](auto zero) {
-                                return static_cast<double>(y.as<decltype(zero)>()[e]);
-                              });
+                              return dispatch(
+                                  p_.dtype, [&](auto zero) { return static_cast<double>(y.as<decltype(zero)>()[e]); });
                             }};
     r_.pattern = find_pattern(p_, *r_.exact, sample(y, *truth, *in), biases, comparable ? &r_.error : nullptr, &whole,
                               [&] { return behind_the_sums(); });
@@ -322,10 +321,10 @@ void Judge::Run::conclude() {
     wrong.push_back(fmt::format("less accurate than {}: rms error {:.2g} of the bound", name_of(r_.spec.accuracy),
                                 rounding.rms_ratio));
   if (rounding_fails_ && !exact_fails_ && !imprecise_)
-    wrong.push_back(fmt::format("{} beyond the rounding bound, worst {} the bound, first {}{}",
-                                amount(rounding.failing, "element"), ratio_text(rounding.max_ratio),
-                                at(*rounding.first_failing),
-                                all_whole_numbers() ? "; every result is a whole number: a sum is kept in integers" : ""));
+    wrong.push_back(
+        fmt::format("{} beyond the rounding bound, worst {} the bound, first {}{}", amount(rounding.failing, "element"),
+                    ratio_text(rounding.max_ratio), at(*rounding.first_failing),
+                    all_whole_numbers() ? "; every result is a whole number: a sum is kept in integers" : ""));
   if (impossible_) wrong.push_back("faster than physics allows");
 
   if (!v.results_are_right() && !wrong.empty() && !plan_.doubt().empty()) wrong.insert(wrong.begin(), plan_.doubt());
@@ -357,6 +356,7 @@ void Judge::Run::conclude_memory() {
   const Comparison& e = r_.error;
   auto add = [&](const std::string& what) { memory_ += (memory_.empty() ? "" : "; ") + what; };
   if (!memory_fault_.empty()) add(memory_fault_);
+  if (!plan_.fault().empty()) add(plan_.fault());
   if (!input_fault_.empty()) add(input_fault_);
   if (e.unwritten)
     add(fmt::format("never writes {} ({})", amount(e.unwritten, "element"),
@@ -439,13 +439,13 @@ void Judge::Run::conclude_determinism() {
   auto add = [&](LayerStatus status, const std::string& why) { r_.verdict.add("determinism", status, why); };
   if (depends_on_output_) return add(LayerStatus::skipped, "not judged: depends on what was in the output");
   if (!races_.race.empty()) return r_.verdict.add("determinism", LayerStatus::fail, races_.race, {Finding::race});
-  const std::string races = !races_.missing.empty()
-                                ? "races as such were not looked for: " + races_.missing
-                                : fmt::format("no race between the threads of {} that {} traced{}{}",
-                                              amount(races_.blocks, "block"), races_.blocks == 1 ? "was" : "were",
-                                              races_.whole ? "" : ", in the first accesses of each",
-                                              races_.between ? ", and none between blocks" : "") +
-                                      (races_.piece.empty() ? "" : fmt::format(" (by the emulator, on {})", races_.piece));
+  const std::string races =
+      !races_.missing.empty()
+          ? "races as such were not looked for: " + races_.missing
+          : fmt::format("no race between the threads of {} that {} traced{}{}", amount(races_.blocks, "block"),
+                        races_.blocks == 1 ? "was" : "were", races_.whole ? "" : ", in the first accesses of each",
+                        races_.between ? ", and none between blocks" : "") +
+                (races_.piece.empty() ? "" : fmt::format(" (by the emulator, on {})", races_.piece));
   if (!differing_elements_)
     return add(LayerStatus::pass,
                fmt::format("3 runs bitwise the same{}; {}",
@@ -494,12 +494,12 @@ void Judge::Run::conclude_speed() {
     peak = fmt::format(" at the {:.3g} TFLOP/s of the driver's clock and cores",
                        device_.info().fma_gflops * (p_.dtype == DType::f64 ? 0.5 : 1) * 1e-3);
   v.add("speed", impossible_ ? LayerStatus::fail : LayerStatus::pass,
-        fmt::format("{}{} hot{}, no less than {} by {}{}{}{}{}{}", r_.cold.empty() ? "" : time_text(measured) + " cold, ",
-                    time_text(r_.hot.median_ms()), packed,
-                    r_.floor_ms ? time_text(*r_.floor_ms) : "unknown", r_.floor_from, peak,
-                    r_.launch.empty() ? "" : "; a launch of nothing takes " + time_text(r_.launch.min_ms()) + " at least",
-                    impossible_ ? ": faster than the memory can be read" : "",
-                    r_.timing_missing.empty() ? "" : "; " + r_.timing_missing, and_of_stand_ins()));
+        fmt::format(
+            "{}{} hot{}, no less than {} by {}{}{}{}{}{}", r_.cold.empty() ? "" : time_text(measured) + " cold, ",
+            time_text(r_.hot.median_ms()), packed, r_.floor_ms ? time_text(*r_.floor_ms) : "unknown", r_.floor_from,
+            peak, r_.launch.empty() ? "" : "; a launch of nothing takes " + time_text(r_.launch.min_ms()) + " at least",
+            impossible_ ? ": faster than the memory can be read" : "",
+            r_.timing_missing.empty() ? "" : "; " + r_.timing_missing, and_of_stand_ins()));
 }
 
 }  // namespace convscope

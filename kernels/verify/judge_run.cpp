@@ -143,6 +143,7 @@ bool Judge::Run::declared() {
   if (auto why = device_.unavailable(kernel_, plan_); !why.empty()) return not_run(3, why);
   for (const auto& l : plan_.launches())
     if (auto why = simt::launch_fault(l); !why.empty()) return not_run(1, "cannot be launched: " + why);
+  v.notes = plan_.notes();
   size_t arguments = 0;
   for (const auto& l : plan_.launches()) arguments += l.arguments.size();
   v.add("binding", LayerStatus::pass,

@@ -50,6 +50,7 @@ std::string name_of(const Launch& l) {
   if (name == "convscope_sum") return "the sum or copy";
   if (name == "convscope_convert") return "the conversion";
   if (name == "convscope_clamp") return "the clamp";
+  if (name == "convscope_combine") return "the product of tensors";
   if (is_stand_in(name)) return "the copy";
   return name;
 }
@@ -94,6 +95,13 @@ std::string race_between_launches(Device& emulator, const KernelDefinition& trac
 
 std::string launch_nobody_waits_for(const Plan& plan) {
   const auto& all = plan.launches();
+  const auto early =
+      std::find_if(all.begin(), all.end(), [](const Launch& l) { return !l.follows_caller && l.is_given(Tensor::x); });
+  if (early != all.end())
+    return fmt::format(
+        "gives x to {} while what makes it may still run: its stream is one of its own, and does not wait for the "
+        "caller's",
+        name_of(*early));
   const auto it =
       std::find_if(all.rbegin(), all.rend(), [](const Launch& l) { return !l.waited_for && l.is_given(Tensor::y); });
   if (it == all.rend()) return "";

@@ -46,7 +46,8 @@ class LaunchRaceFinder {
 std::string race_between_launches(Device& emulator, const KernelDefinition& traced, const Plan& plan,
                                   const ConvProblem& p, const Bindings& at, Activity& activity);
 
-// Of host code that returns a tensor: a launch that its caller's stream does not wait for; "". Nothing is run.
+// A launch that is given x and does not wait for its caller's stream; of host code that returns a tensor one that that
+// stream does not wait for; "". Nothing is run.
 std::string launch_nobody_waits_for(const Plan& plan);
 
 }  // namespace convscope

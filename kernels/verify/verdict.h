@@ -36,7 +36,7 @@ enum class Finding {
   carried_sum,      // sums go on from one output to another
 };
 inline constexpr std::array all_findings{Finding::race, Finding::unset_variable, Finding::unset_shared,
-                                  Finding::zeros_unwritten, Finding::carried_sum};
+                                         Finding::zeros_unwritten, Finding::carried_sum};
 constexpr const char* name_of(Finding f) {
   constexpr const char* names[] = {"race", "unset-variable", "unset-shared", "zeros-unwritten", "carried-sum"};
   return names[static_cast<int>(f)];
@@ -55,6 +55,7 @@ struct Verdict {
   int exit_code = 1;  // right 0 · wrong 1 · not-run 1, 2 or 3 · crashed, hung 4
   std::string sentence;
   std::vector<Layer> layers;
+  std::vector<std::string> notes;  // what is to be known beside it
 
   void add(std::string name, LayerStatus status, std::string evidence, std::vector<Finding> found = {}) {
     layers.push_back({std::move(name), status, std::move(evidence), std::move(found)});

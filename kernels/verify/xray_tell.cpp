@@ -102,7 +102,8 @@ bool tell_shape(Xray& x, const KernelDefinition& kernel, const ConvProblem& p) {
 bool tell_doubt(Xray& x, const KernelDefinition& kernel, const ConvProblem& p) {
   auto doubt = [&](const ConvProblem& q) {
     try {
-      return kernel.plan_for(q).doubt();
+      const Plan plan = kernel.plan_for(q);
+      return plan.fault().empty() ? plan.doubt() : plan.fault();
     } catch (const std::runtime_error&) {
       return std::string();
     }

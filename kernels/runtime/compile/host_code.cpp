@@ -200,8 +200,16 @@ std::string types_of_bound(const PythonBinding& bound, const std::string& origin
 std::string registration_of_module(const std::vector<HostFunction>& functions, const std::string& text,
                                    const std::string& original, const std::string& name) {
   if (!name.ends_with(".py") || !has_python_module(original)) return "";
-  std::string table, first;
+  std::string table, first, lambdas;
   auto add = [&](const std::string& known_as, const PythonBinding& bound) {
+    if (bound.function.starts_with("+[")) {
+      // (…) {…}, as a function with a name
+      lambdas += fmt::format("auto convscope_bound_{}{}\n", known_as, bound.function.substr(3));
+      table += fmt::format("    ::convscope::host::python_function<&convscope_bound_{}>({}, {}),\n", known_as,
+                           c_string(known_as), c_string(bound.names));
+      first = first.empty() ? known_as : first;
+      return;
+    }
     std::vector<const HostFunction*> all;
     for (const auto& each : functions)
       if (last_part(each.name) == last_part(bound.function)) all.push_back(&each);
@@ -232,7 +240,7 @@ std::string registration_of_module(const std::vector<HostFunction>& functions, c
   return fmt::format(
       "\n#include \"convscope/python_module.h\"\n{}namespace {{\n"
       "#if defined(CONVSCOPE_PRODUCTS)\nconstexpr bool convscope_products = true;\n"
-      "#else\nconstexpr bool convscope_products = false;\n#endif\n"
+      "#else\nconstexpr bool convscope_products = false;\n#endif\n{}"
       "auto convscope_called(const ::convscope::ConvProblem& "
       "convscope_p, const ::convscope::host::Given& convscope_call) {{\n"
       "  static const ::convscope::host::PythonFunction functions[] = {{\n{}  }};\n"
@@ -245,7 +253,8 @@ std::string registration_of_module(const std::vector<HostFunction>& functions, c
       "  plan([](const ::convscope::ConvProblem& convscope_p, ::convscope::Plan& convscope_plan) {{\n"
       "    ::convscope::host::record(convscope_p, convscope_plan, ::convscope::host::called<convscope_called>());\n  "
       "}});\n}}\n",
-      undefined_names(), table, original, called, c_string(idea), fields_not_in(python_module_numbers(original)));
+      undefined_names(), lambdas, table, original, called, c_string(idea),
+      fields_not_in(python_module_numbers(original)));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "convscope/product.h"
+#include "kernels/runtime/compile/not_followed.h"
 
 namespace convscope::host {
 
@@ -17,11 +18,12 @@ Product product_of(const char* name, const Tensor& a, const Tensor& b, Sizes& ma
   if (a.scalar_type() != b.scalar_type())
     refuse("its host code calls ", name, " for a tensor of type ", name_of(a.scalar_type()), " and one of type ",
            name_of(b.scalar_type()));
-  if (a.size(-1) != b.size(-2)) refuse("its host code calls ", name, " for sizes ", both(), ", which do not fit");
+  if (a.size(-1) != b.size(-2))
+    throw FailsInPyTorch(joined("its host code calls ", name, " for sizes ", both(), ", which do not fit"));
   // A batch of one, or none at all, is there for all of the other's.
   const int64_t of_a = a.dim() == 3 ? a.size(0) : 1, of_b = b.dim() == 3 ? b.size(0) : 1;
   if (of_a != of_b && (batched || (of_a != 1 && of_b != 1)))
-    refuse("its host code calls ", name, " for sizes ", both(), ", whose batches do not fit");
+    throw FailsInPyTorch(joined("its host code calls ", name, " for sizes ", both(), ", whose batches do not fit"));
   Product p{};
   p.m = a.size(-2), p.k = a.size(-1), p.n = b.size(-1), p.batch = of_a == 1 ? of_b : of_a;
   p.a_m = a.stride(-2), p.a_k = a.stride(-1), p.a_batch = of_a > 1 ? a.stride(0) : 0;

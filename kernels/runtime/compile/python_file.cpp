@@ -204,13 +204,25 @@ PythonBinding one_of_several(const std::string& text) {
   return {m[1], "", types};
 }
 
+// py::arg("x"), "bias"_a = py::none(), … as PythonFunction has them.
+std::string names_bound_by(const std::string& rest) {
+  static const std::regex named(R"re((?:\barg\(\s*"(\w+)"\s*\)|"(\w+)"_a\b)(?:\s*=\s*([\w.:-]+(?:\(\))?))?)re");
+  std::string names;
+  for (auto arg = std::sregex_iterator(rest.begin(), rest.end(), named); arg != std::sregex_iterator(); ++arg) {
+    std::string value = (*arg)[3];
+    if (value.find("none") != value.npos || value.find("nullopt") != value.npos) value = "None";
+    if (value == "true" || value == "false") value = value == "true" ? "True" : "False";
+    names += (names.empty() ? "" : ",") + (*arg)[1].str() + (*arg)[2].str() + (value.empty() ? "" : "=" + value);
+  }
+  return names;
+}
+
 }  // namespace
 
 std::map<std::string, PythonBinding> python_bindings(const std::string& text) {
   std::map<std::string, PythonBinding> all;
   static const std::regex list(R"(\bfunctions\s*=\s*\[([^\]]*)\])"), quoted(R"re(["'](\w+)["'])re"),
-      bound(R"re(\bm\.def\s*\(\s*"(\w+)"\s*,\s*&?\s*([\w:]+)([^;]*))re"),
-      named(R"re(\barg\(\s*"(\w+)"\s*\)(?:\s*=\s*([\w.:-]+(?:\(\))?))?)re");
+      bound(R"re(\bm\.def\s*\(\s*"(\w+)"\s*,\s*&?\s*([\w:]+)([^;]*))re");
   for (auto it = std::sregex_iterator(text.begin(), text.end(), list); it != std::sregex_iterator(); ++it) {
     const std::string names = (*it)[1];
     for (auto name = std::sregex_iterator(names.begin(), names.end(), quoted); name != std::sregex_iterator(); ++name)
@@ -224,12 +236,21 @@ std::map<std::string, PythonBinding> python_bindings(const std::string& text) {
     const std::string rest = (*it)[3];
     if (b.function == "static_cast" || last_part(b.function) == "overload_cast") b = one_of_several(rest);
     if (b.function.empty()) continue;
-    for (auto arg = std::sregex_iterator(rest.begin(), rest.end(), named); arg != std::sregex_iterator(); ++arg) {
-      std::string value = (*arg)[2];
-      if (value.find("none") != value.npos || value.find("nullopt") != value.npos) value = "None";
-      if (value == "true" || value == "false") value = value == "true" ? "True" : "False";
-      b.names += (b.names.empty() ? "" : ",") + (*arg)[1].str() + (value.empty() ? "" : "=" + value);
-    }
+    b.names = names_bound_by(rest);
+    all[(*it)[1]] = std::move(b);
+  }
+  // A lambda, which has no name.
+  static const std::regex nameless(R"re(\bm\.def\s*\(\s*"(\w+)"\s*,\s*\+?\s*\[\s*\])re");
+  for (auto it = std::sregex_iterator(text.begin(), text.end(), nameless); it != std::sregex_iterator(); ++it) {
+    const size_t behind = static_cast<size_t>(it->position(0) + it->length(0));
+    const std::string code = code_of(text.substr(behind));
+    const size_t open = code.find('('), close = open == code.npos ? open : closing(code, open, '(', ')'),
+                 body = close == code.npos ? close : code.find('{', close),
+                 end = body == code.npos ? body : closing(code, body, '{', '}');
+    if (end == code.npos) continue;
+    PythonBinding b{"+[]" + text.substr(behind, end + 1), ""};
+    const std::string rest = text.substr(behind + end + 1, text.find(';', behind + end) - behind - end - 1);
+    b.names = names_bound_by(rest);
     all[(*it)[1]] = std::move(b);
   }
   return all;

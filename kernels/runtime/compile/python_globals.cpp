@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "kernels/runtime/compile/not_followed.h"
 #include "kernels/runtime/compile/python_walk.h"
 
 namespace convscope::host {
@@ -67,7 +68,8 @@ void PythonWalk::look_at_class(const Statement& type, Object& made) const {
     for (const auto& [word, v] : d.named) made.own_rules |= word == "eq";
 }
 bool PythonWalk::is_known_method(const std::string& name) {
-  static const std::set<std::string> known = {"register_buffer",
+  static const std::set<std::string> known = {"reset_parameters",
+                                              "register_buffer",
                                               "register_parameter",
                                               "eval",
                                               "train",
@@ -81,6 +83,9 @@ bool PythonWalk::is_known_method(const std::string& name) {
                                               "mark_non_differentiable",
                                               "set_materialize_grads"};
   return known.contains(name);
+}
+bool PythonWalk::is_of_a_file(const std::string& name) {
+  return name == "stem" || name == "name" || name == "parent" || name == "suffix" || name == "__file__";
 }
 bool PythonWalk::is_pythons(const std::string& name) {
   static const std::set<std::string> known = {
@@ -111,6 +116,25 @@ void PythonWalk::enter(const Expression& item, Locals& l) {
   if (l.contains(root) || own)
     if (const auto o = object_in(value_of(e, l)); o && o->kind != Object::path) throw NotFollowed{};
   if (named) assign(item.parts[0], unknown_text(), l);
+  if (e.kind != Expression::call) return;
+  const Expression& callee = e.parts.front();
+  if (callee.word != "stream" && callee.word != "StreamContext") return;
+  const auto o = object_in(value_of(callee, l));
+  if (!o || o->kind != Object::path || !o->name.starts_with("torch.cuda.")) return;
+  const PythonArguments a = arguments(e, l);
+  const Value* stream = a.find("stream", 0);
+  if (!stream) throw NotFollowed{};
+  enter_stream(*stream);
+}
+
+// The stream that was current before is so again behind it.
+void PythonWalk::run_with(const Statement& s, Locals& l) {
+  struct Before {
+    uintptr_t stream = current_stream();
+    ~Before() { set_current_stream(stream); }
+  } before;
+  for (const Expression& item : s.targets) enter(item, l);
+  run(s.body, l);
 }
 
 void PythonWalk::try_it(const Statement& s, Locals& l) {
@@ -128,6 +152,11 @@ void PythonWalk::try_it(const Statement& s, Locals& l) {
   } catch (const Continued&) {
     at_last();
     throw;
+  } catch (const NotFollowedHere&) {
+    throw;
+  } catch (const std::runtime_error&) {
+    if (s.word == "except") throw NotFollowed{};  // it may be caught, and something else be done
+    throw;
   }
   at_last();
 }
@@ -141,6 +170,10 @@ void PythonWalk::change(const Statement& s, Locals& l) {
   }
   const auto list = std::get_if<std::shared_ptr<Value::List>>(&a.is);
   const bool grows = list && sort_of(a) == PythonSort::list;
+  if (tensor_in(a) && (s.word == "*" || s.word == "/" || s.word == "+" || s.word == "-")) {
+    Tensor to = *tensor_in(a);  // by a number, or by a tensor
+    return ops_.copy_to(to, *tensor_in(tensor_arithmetic(ops_, s.word, a, b)));
+  }
   if (tensor_in(a) || (grows && s.word != "+")) throw NotFollowed{};
   if (!grows) return assign(s.targets[0], python_arithmetic(s.word, a, b), l);
   const Value::List more = elements_walked(b);

@@ -42,6 +42,8 @@ bool PythonWalk::matches(const Value& v, const Expression& pattern, Locals& l) {
     case Expression::list:
       return list_in(v) && sort_of(v) != PythonSort::set && sort_of(v) != PythonSort::once &&
              matches_all(*list_in(v), pattern.parts, l);
+    case Expression::names:
+      return matches_names(v, pattern, l);
     case Expression::call:
       return matches_class(v, pattern, l);
     default:
@@ -64,6 +66,26 @@ bool PythonWalk::matches_all(const Value::List& all, const std::vector<Expressio
     } else if (!matches(all[rest && i > before ? i + behind : i], patterns[i], l)) {
       return false;
     }
+  }
+  return true;
+}
+
+// {"stride": s, **rest}
+bool PythonWalk::matches_names(const Value& v, const Expression& pattern, Locals& l) {
+  const auto names = names_in(v);
+  if (!names) return false;
+  const auto rest = made_names();
+  put_all(*rest, v);
+  for (size_t i = 0; i + 1 < pattern.parts.size(); i += 2) {
+    const Expression &key = pattern.parts[i], &one = pattern.parts[i + 1];
+    if (key.kind == Expression::nothing || key.kind == Expression::star) {
+      assign(one, Value{rest}, l);
+      continue;
+    }
+    const Value known_as = value_of(key, l);
+    const Value* found = value_at(*names, known_as);
+    if (!found || !matches(*found, one, l)) return false;
+    std::erase_if(rest->entries, [&](const auto& entry) { return same_values(entry.first, known_as); });
   }
   return true;
 }

@@ -204,4 +204,40 @@ std::optional<PythonValue> PythonWalk::member(const Statement& type, const std::
   return {};
 }
 
+// What a class, or one that it is made from, has for all of its objects.
+std::optional<PythonValue> PythonWalk::class_attribute(const Statement& type, const std::string& name, int deep) {
+  const auto o = file_.definitions.contains(type.word) ? object_in(global(type.word)) : nullptr;
+  if (!o) return {};
+  if (auto own = o->attributes.find(name); own != o->attributes.end()) return own->second;
+  if (is_enumeration(type)) return member(type, name);
+  Locals none;
+  const Statement* last = nullptr;
+  for (const Statement& s : type.body) {
+    std::set<std::string> names;
+    names_bound({s}, names);
+    if (s.kind == Statement::function || s.kind == Statement::type || !names.contains(name)) continue;
+    const bool plain = s.kind == Statement::assignment && s.targets.size() == 1 && s.targets[0].word == name;
+    if (!plain) throw NotFollowed{};
+    last = &s;
+  }
+  if (last) return o->attributes[name] = value_of(last->value, none);
+  for (const Expression& base : type.bases)
+    if (const auto known = file_.definitions.find(base.word); known != file_.definitions.end() && deep < 8)
+      if (auto v = class_attribute(*known->second, name, deep + 1)) return v;
+  return {};
+}
+
+// self.__dict__.update(…)
+PythonValue PythonWalk::update_attributes(const Value& of, const PythonArguments& a) {
+  const PythonObjectPointer o = object_in(of);
+  if (!o || o->kind != Object::instance || a.by_place.size() > 1) throw NotFollowed{};
+  if (!a.by_place.empty()) {
+    const PythonObjectPointer names = names_in(a.by_place.front());
+    if (!names) throw NotFollowed{};
+    for (const auto& [name, v] : names->entries) o->attributes[string_of(name)] = v;
+  }
+  for (const auto& [name, v] : a.by_name) o->attributes[name] = v;
+  return {};
+}
+
 }  // namespace convscope::host

@@ -9,6 +9,7 @@
 #include "kernels/runtime/compile/launch_lines.h"
 #include "kernels/runtime/compile/load_inline.h"
 #include "kernels/runtime/compile/not_followed.h"
+#include "kernels/runtime/compile/noted.h"
 #include "kernels/runtime/compile/python_walk.h"
 #include "kernels/runtime/compile/python_weights.h"
 
@@ -45,6 +46,7 @@ class Module : PythonWalk {
       makes_ = true;
       call_function(*init, self, of_the_layer(*init));
       makes_ = false;
+      if (!own_parameters_) note_packed();
     } else if (is_layer(file_, *type)) {
       PythonArguments all;
       takes_bias_ = true;
@@ -132,6 +134,7 @@ class Module : PythonWalk {
   }
   Value global(const std::string& name) override {
     if (const auto known = global_value(name)) return *known;
+    if (name == "__file__") return unknown_text();
     const auto import = file_.imports.find(name);
     const std::string path = import == file_.imports.end() ? "" : import->second;
     if (path.starts_with("torch.") || path.starts_with("math.")) return value_of_path(path);
@@ -147,8 +150,10 @@ class Module : PythonWalk {
   Value attribute(const Value& of, const std::string& name) override {
     if (auto t = tensor_in(of)) return stays(tensor_attribute(*t, name));
     const PythonObjectPointer o = object_in(of);
+    if (o && o->kind == Object::unknown && is_of_a_file(name)) return unknown_text();
     if (!o || o->kind == Object::unknown) throw NotFollowed{};
     if (auto own = o->attributes.find(name); own != o->attributes.end()) return own->second;
+    if (o->kind == Object::stream || o->kind == Object::event) return stream_attribute(*o, name);
     if (functions_.contains(name) && o->kind != Object::instance) return host_function(name);
     switch (o->kind) {
       case Object::path:
@@ -191,29 +196,6 @@ class Module : PythonWalk {
         throw NotFollowed{};
     }
   }
-  // What a class, or one that it is made from, has for all of its objects.
-  std::optional<Value> class_attribute(const Statement& type, const std::string& name, int deep = 0) {
-    const auto o = file_.definitions.contains(type.word) ? object_in(global(type.word)) : nullptr;
-    if (!o) return {};
-    if (auto own = o->attributes.find(name); own != o->attributes.end()) return own->second;
-    if (is_enumeration(type)) return member(type, name);
-    Locals none;
-    const Statement* last = nullptr;
-    for (const Statement& s : type.body) {
-      std::set<std::string> names;
-      names_bound({s}, names);
-      if (s.kind == Statement::function || s.kind == Statement::type || !names.contains(name)) continue;
-      const bool plain = s.kind == Statement::assignment && s.targets.size() == 1 && s.targets[0].word == name;
-      if (!plain) throw NotFollowed{};
-      last = &s;
-    }
-    if (last) return o->attributes[name] = value_of(last->value, none);
-    for (const Expression& base : type.bases)
-      if (const auto known = file_.definitions.find(base.word); known != file_.definitions.end() && deep < 8)
-        if (auto v = class_attribute(*known->second, name, deep + 1)) return v;
-    return {};
-  }
-
   bool has_attribute(const Object& o, const std::string& name) {
     if (o.kind == Object::extension || o.kind == Object::path) return functions_.contains(name);
     return o.attributes.contains(name) ||
@@ -246,9 +228,7 @@ class Module : PythonWalk {
         given.push_back(value_of(value.front().value, none));
     }
     if (used != a.by_name.size() || given.size() != f.parameters)
-      throw NotFollowedHere(fmt::format("its module gives {}() {} values{}; it takes {}", name,
-                                        a.by_place.size() + a.by_name.size(), a.by_name.empty() ? "" : ", some by name",
-                                        f.parameters));
+      refuse_call(file_.text, name, f, a.by_place.size(), a.by_name.size());
     try {
       return f.call(given);
     } catch (const WrongArgument& e) {
@@ -304,7 +284,7 @@ class Module : PythonWalk {
     const PythonObjectPointer o = object_in(v);
     if (!o || o->kind != Object::made) return moves_along(v);
     const Sizes weights{p_.in_channels, p_.out_per_group(), p_.kernel_size};
-    if (o->sizes == weights) return has_weights_ = true, Value{given_.tensor(w)};
+    if (o->sizes == weights) return note_made(*o), has_weights_ = true, Value{given_.tensor(w)};
     if (o->sizes == Sizes{p_.out_channels} && p_.bias) return has_bias_ = true, bias();
     // Where none is asked for it stands in for one: zeros, which is what initialising leaves of empty memory too.
     if (o->sizes == Sizes{p_.out_channels} && o->name == "torch.empty") o->name = "torch.zeros";
@@ -354,6 +334,9 @@ class Module : PythonWalk {
         return {};
       }
       if (callee.word == "next" && e.parts.size() > 1) return first_of(e, l);
+      if (callee.word == "update" && callee.kind == Expression::attribute && callee.parts[0].word == "__dict__" &&
+          callee.parts[0].kind == Expression::attribute)
+        return update_attributes(value_of(callee.parts[0].parts[0], l), arguments(e, l));
       if (callee.word == "isinstance" && e.parts.size() == 3) return {is_instance(value_of(e.parts[1], l), e.parts[2])};
       if ((callee.word == "hasattr" || callee.word == "getattr") && e.parts.size() > 2)
         if (auto name = value_of(e.parts[2], l); std::holds_alternative<std::string>(name.is))
@@ -374,6 +357,8 @@ class Module : PythonWalk {
       if (auto names = names_in(of)) return names_method(*names, callee.word, arguments(e, l));
       if (auto list = std::get_if<std::shared_ptr<Value::List>>(&of.is))
         return list_method(**list, callee.word, arguments(e, l));
+      if (auto o = object_in(of); o && (o->kind == Object::stream || o->kind == Object::event))
+        return stream_method(*o, callee.word, arguments(e, l));
       if (auto o = object_in(of); o && o->kind == Object::sequence && callee.word == "append")
         return list_method(*o->elements, callee.word, arguments(e, l));
       if (auto o = object_in(of); o && o->kind == Object::instance && o->elements)
@@ -408,7 +393,8 @@ class Module : PythonWalk {
     // Before its arguments: an extension's sources are of no matter, nor what weights are to begin with; what is
     // written for people is not written here.
     static const std::regex values_alone(R"(^_?(reset|init)\w*(param|weight)\w*$)");
-    if (o->kind == Object::method && o->statement && makes_ && std::regex_match(o->name, values_alone)) return {};
+    if (o->kind == Object::method && o->statement && makes_ && std::regex_match(o->name, values_alone))
+      return note_own_values(*o->statement), Value{};
     if (o->kind == Object::path) {
       if (o->name == "torch.utils.cpp_extension.load_inline") return extension();
       if (only_says(o->name) && !calls_something(e)) return {};
@@ -486,8 +472,14 @@ class Module : PythonWalk {
   }
   Value called_by_path(const std::string& path, const PythonArguments& a) {
     if (path == "torch.nn.ConvTranspose1d") return layer(a);
-    if (path == "torch.nn.Parameter" || path == "torch.nn.parameter.Parameter")
+    if (path == "torch.nn.Module.__init__") return {};
+    if (path.ends_with(".weight_norm") && !a.by_place.empty()) return note_normalised(), a.by_place.front();
+    if (path.starts_with("torch.nn.init.")) note_own_values(path, a);
+    if (path == "torch.nn.Parameter" || path == "torch.nn.parameter.Parameter") {
+      own_parameters_ |= !a.by_place.empty() && tensor_in(a.by_place.front());  // to which what is loaded goes
       return parameter(a.find("data", 0) ? *a.find("data", 0) : Value{});
+    }
+    if (path == "pathlib.Path") return unknown_text();
     if (path == "type" && a.by_place.size() == 1) return type_of(a.by_place.front());
     if (auto v = calling_function(path, a)) return *v;
     static const std::vector<std::string> of_values = {"torch.randn", "torch.rand", "torch.Tensor",
@@ -516,6 +508,10 @@ class Module : PythonWalk {
       return call_function(*o.statement, itself ? o.self : nullptr, a);
     }
     if (!is_known_method(o.name)) throw NotFollowed{};
+    if (o.name == "reset_parameters") {  // of a layer, whose values are the problem's before it and behind it
+      if (!makes_ || o.self->kind != Object::layer || launches_so_far()) throw NotFollowed{};
+      return {};
+    }
     if (o.name == "register_buffer" || o.name == "register_parameter") {
       const Value *name = a.find("name", 0), *v = a.find(o.name == "register_buffer" ? "tensor" : "param", 1);
       if (!name || !v || !std::holds_alternative<std::string>(name->is)) throw NotFollowed{};
@@ -531,6 +527,7 @@ class Module : PythonWalk {
   std::map<std::string, const PythonFunction*> functions_;
   std::vector<std::string> asked_;  // what the module's __init__() is given, in the usual names
   bool makes_ = false, has_bias_ = false, has_weights_ = false;  // of the layer's sizes
+  bool own_parameters_ = false;                                  // that __init__() computes
   bool takes_bias_ = false;                                      // __init__() is told whether there is one
 };
 

@@ -94,7 +94,7 @@ class PythonFile {
     }
     blank(done, text_.size(), out);
     // For includes_before(): what the module multiplies is a kernel of ours.
-    static const std::regex product(R"(\b(matmul|mm|bmm)\s*\(|\s@\s)");
+    static const std::regex product(R"(\b(matmul|mm|bmm|einsum)\s*\(|\s@\s)");
     if (followed && std::regex_search(text_, product)) out += products_mark;
     return out;
   }

@@ -316,8 +316,22 @@ class Parser : PythonExpressions {
     if (!take_word("as")) return e;
     return node(Expression::naming, "", {node(Expression::name, need_name(), {}, l), std::move(e)}, l);
   }
+  // {"a": pattern, **rest}
+  Expression names_pattern(int l) {
+    std::vector<Expression> all;
+    while (!take_sign("}")) {
+      if (take_sign("**")) {
+        all.emplace_back(), all.push_back(node(Expression::name, need_name(), {}, l));
+      } else {
+        all.push_back(one_pattern()), need(":"), all.push_back(pattern());
+      }
+      if (!is_sign("}")) need(",");
+    }
+    return node(Expression::names, "", std::move(all), l);
+  }
   Expression one_pattern() {
     const int l = line();
+    if (take_sign("{")) return names_pattern(l);
     for (const auto& [open, close] : {std::pair{"(", ")"}, std::pair{"[", "]"}}) {
       if (!take_sign(open)) continue;
       std::vector<Expression> all;

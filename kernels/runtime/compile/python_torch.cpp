@@ -109,25 +109,6 @@ PythonValue number_said(const std::string& s) {
   return {v};
 }
 
-// torch.einsum("iok->kio", t): one tensor's dimensions in another order.
-Tensor reordered(const PythonArguments& a) {
-  std::string how = a.by_place.empty() ? "" : string_of(a.by_place.front());
-  std::erase(how, ' ');
-  const size_t arrow = how.find("->");
-  const Tensor* t = a.by_place.size() == 2 ? tensor_in(a.by_place[1]) : nullptr;
-  if (!t || arrow == how.npos) throw NotFollowed{};
-  const std::string from = how.substr(0, arrow), to = how.substr(arrow + 2);
-  Sizes order;
-  for (const char letter : to) {
-    const size_t at = from.find(letter);
-    if (at == from.npos || from.find(letter, at + 1) != from.npos) throw NotFollowed{};
-    order.push_back(static_cast<int64_t>(at));
-  }
-  if (from.size() != to.size() || static_cast<int64_t>(from.size()) != t->dim() || from.find('.') != from.npos)
-    throw NotFollowed{};
-  return t->permute(order);
-}
-
 // torch.tensor([1., 2.]): a number in each place.
 PythonValue written_out(const PythonOperations& ops, const PythonValue& v, const TensorOptions& options) {
   if (!list_in(v)) throw NotFollowed{};
@@ -181,10 +162,15 @@ std::optional<PythonValue> parts_of(const Tensor& t, const std::string& name, co
   return python_tuple(std::move(parts));
 }
 
+Tensor reshaped(const PythonOperations& ops, const Tensor& t, const Sizes& sizes) {
+  const auto view = t.as_view(sizes);
+  return view ? *view : ops.clone(t).view(sizes);
+}
+
 // flatten, unflatten, movedim, and repeat where nothing but single places is repeated: the same values, seen otherwise.
 std::optional<Tensor> seen_otherwise(const PythonOperations& ops, const Tensor& t, const std::string& name,
                                      const PythonArguments& a) {
-  auto viewed = [&](const Sizes& sizes) { return (t.is_contiguous() ? t : ops.clone(t)).view(sizes); };
+  auto viewed = [&](const Sizes& sizes) { return reshaped(ops, t, sizes); };
   Sizes sizes = t.sizes();
   if (name == "flatten") {
     const int64_t first = dimension_of(t, number_at(a, 0, "start_dim", 0)),
@@ -225,6 +211,31 @@ std::optional<Tensor> seen_otherwise(const PythonOperations& ops, const Tensor& 
     }
     return ops.clone(wide.expand(sizes));
   }
+  return {};
+}
+
+// add(1), mul(x), mul_(x), neg(), relu(): what is an operator too; of sums of tensors only what the rest does not have.
+std::optional<PythonValue> arithmetic_method(const PythonOperations& ops, Tensor& self, const std::string& name,
+                                             const PythonArguments& a) {
+  const bool in_place = name.ends_with('_');
+  const std::string plain = name.substr(0, name.size() - in_place);
+  const PythonValue* other = a.find("other", 0);
+  auto given = [&](PythonValue made) -> PythonValue {
+    if (!in_place) return made;
+    return ops.copy_to(self, *tensor_in(made)), PythonValue{self};
+  };
+  if (plain == "relu") return given({ops.clamp(self, 0, std::numeric_limits<double>::infinity())});
+  if (plain == "neg" || plain == "negative") return given({scaled(ops, self, -1)});
+  if (!other || a.by_place.size() + a.by_name.size() != 1) return {};
+  const bool tensor = tensor_in(*other);
+  if (plain == "mul" || plain == "multiply") return given(tensor_arithmetic(ops, "*", {self}, *other));
+  if (plain == "div" || plain == "true_divide") return given(tensor_arithmetic(ops, "/", {self}, *other));
+  if ((plain == "add" || plain == "sub") && !tensor)
+    return given(tensor_arithmetic(ops, plain == "add" ? "+" : "-", {self}, *other));
+  if (name == "sub_") return given(tensor_arithmetic(ops, "-", {self}, *other));
+  if (tensor && (name == "maximum" || name == "minimum"))
+    return PythonValue{
+        ops.combined(self, *tensor_in(*other), name == "maximum" ? Tensor::Combine::larger : Tensor::Combine::smaller)};
   return {};
 }
 
@@ -281,10 +292,11 @@ PythonValue tensor_method(const PythonOperations& ops, const Tensor& t, const st
   }
   if (name == "view" || name == "reshape") {
     if (a.by_place.size() == 1 && std::holds_alternative<ScalarType>(a.by_place[0].is)) throw NotFollowed{};
-    const Tensor of = name == "view" || t.is_contiguous() ? t : ops.clone(t);
-    return {of.view(sizes_in(a.by_place))};
+    const Sizes sizes = sizes_in(a.by_place);
+    return {name == "view" ? t.view(sizes) : reshaped(ops, t, sizes)};
   }
-  if (name == "view_as" || name == "reshape_as") return {t.view(tensor_at(a, 0, "other").sizes())};
+  if (name == "view_as") return {t.view(tensor_at(a, 0, "other").sizes())};
+  if (name == "reshape_as") return {reshaped(ops, t, tensor_at(a, 0, "other").sizes())};
   if (auto parts = parts_of(t, name, a)) return *parts;
   if (auto other = seen_otherwise(ops, t, name, a)) return {*other};
   if (name == "squeeze" && (!a.by_place.empty() || !a.by_name.empty())) return {t.squeeze(number_at(a, 0, "dim"))};
@@ -302,6 +314,8 @@ PythonValue tensor_method(const PythonOperations& ops, const Tensor& t, const st
   if (name == "zero_") return ops.fill(self, 0), PythonValue{self};
   if (name == "fill_") return ops.fill(self, real_number(a.by_place.at(0))), PythonValue{self};
   if (name == "copy_") return ops.copy_to(self, tensor_at(a, 0, "src")), PythonValue{self};
+  if (name == "record_stream") return {};
+  if (auto made = arithmetic_method(ops, self, name, a)) return *made;
   const double alpha = a.by_name.contains("alpha") ? real_number(a.by_name.at("alpha")) : 1;
   if (name == "add_") return ops.add_to(self, tensor_at(a, 0, "other"), alpha), PythonValue{self};
   if (name == "add") return {ops.add(t, tensor_at(a, 0, "other"), alpha)};
@@ -324,14 +338,26 @@ PythonValue tensor_method(const PythonOperations& ops, const Tensor& t, const st
 PythonValue tensor_arithmetic(const PythonOperations& ops, const std::string& sign, const PythonValue& a,
                               const PythonValue& b) {
   auto x = tensor_in(a), y = tensor_in(b);
-  if (x && !y && (sign == "*" || sign == "/")) {
+  auto with = [&](const Tensor& t, double times, double plus) {
+    Tensor number = t.new_empty(t.sizes());
+    ops.fill(number, plus);
+    return PythonValue{ops.add(number, t, times)};
+  };
+  if (x && !y) {
     const double by = real_number(b);
-    return {scaled(ops, *x, sign == "*" ? by : 1 / by)};
+    if (sign == "*" || sign == "/") return {scaled(ops, *x, sign == "*" ? by : 1 / by)};
+    if (sign == "+" || sign == "-") return with(*x, 1, sign == "+" ? by : -by);
   }
-  if (y && !x && sign == "*") return {scaled(ops, *y, real_number(a))};
+  if (y && !x) {
+    const double by = real_number(a);
+    if (sign == "*") return {scaled(ops, *y, by)};
+    if (sign == "+" || sign == "-") return with(*y, sign == "+" ? 1 : -1, by);
+  }
   if (!x || !y) throw NotFollowed{};
   if (sign == "+") return {ops.add(*x, *y, 1)};
   if (sign == "-") return {ops.add(*x, *y, -1)};
+  if (sign == "*") return {ops.combined(*x, *y, Tensor::Combine::product)};
+  if (sign == "/") return {ops.combined(*x, *y, Tensor::Combine::quotient)};
   if (sign == "@") return {product(ops, *x, *y)};
   throw NotFollowed{};
 }
@@ -348,7 +374,6 @@ PythonValue value_of_path(const std::string& path) {
     if (path == name) return {type};
   if (path == "torch.device.type") return {std::string("cuda")};
   if (path == "torch.device.index") return {int64_t{0}};
-  if (path == "torch.cuda.Stream.cuda_stream") return {int64_t{0}};  // the default stream's handle
   if (path == "math.pi") return {3.141592653589793};
   return python_path(path);
 }
@@ -429,6 +454,7 @@ PythonValue call_of_path(const PythonOperations& ops, const std::string& path, c
     for (size_t i = 2; i < sizes.size(); i++) taps *= sizes[i];
     return python_tuple({{sizes[1] * taps}, {sizes[0] * taps}});
   }
+  if (auto known = function_of_streams(path, a)) return *known;
   // ---- what changes no tensor
   for (const char* quiet : {"torch.cuda.", "torch.backends.", "torch.nn.init.", "warnings.", "torch.set_",
                             "torch.manual_seed", "torch._dynamo", "os.", "time.", "logging."})
@@ -436,8 +462,8 @@ PythonValue call_of_path(const PythonOperations& ops, const std::string& path, c
       if (path == "torch.cuda.is_available") return {true};
       if (path == "torch.cuda.get_device_capability") return python_tuple({{int64_t{9}}, {int64_t{0}}});
       if (path == "logging.getLogger") return python_path("logging.logger");
-      const bool stream = path == "torch.cuda.current_stream" || path == "torch.cuda.default_stream";
-      return stream ? python_path("torch.cuda.Stream") : PythonValue{};
+      if (path == "torch.cuda.is_current_stream_capturing") return {false};
+      return {};
     }
   if (path == "torch.compile" || path == "torch.jit.script") return a.by_place.empty() ? PythonValue{} : one();
   if (path == "torch.is_tensor") return {tensor_in(one()) != nullptr};
@@ -461,7 +487,7 @@ PythonValue call_of_path(const PythonOperations& ops, const std::string& path, c
   if (path == "torch.ones") return filled(empty(asked(), options()), 1);
   if (path == "torch.full" && a.by_place.size() > 1)
     return filled(empty(sizes_in({one()}), options()), real_number(a.by_place[1]));
-  if (path == "torch.einsum") return {reordered(a)};
+  if (path == "torch.einsum") return {einsum(ops, a)};
   if (path == "torch.tensor") {
     // Without a type it is that of its numbers, and whole ones' is none that is computed with here.
     if (!a.by_name.contains("dtype") && list_in(one()))
@@ -486,7 +512,10 @@ PythonValue call_of_path(const PythonOperations& ops, const std::string& path, c
   static const std::set<std::string> of_tensors = {
       "clamp",  "clamp_min", "clamp_max", "flip",  "transpose", "permute", "reshape",   "squeeze", "unsqueeze",
       "narrow", "select",    "add",       "sub",   "matmul",    "mm",      "bmm",       "clone",   "numel",
-      "t",      "swapaxes",  "flatten",   "chunk", "split",     "unbind",  "unflatten", "movedim", "moveaxis"};
+      "t",      "swapaxes",  "flatten",   "chunk", "split",     "unbind",  "unflatten", "movedim", "moveaxis",
+      "mul",    "multiply",  "div",       "neg",   "relu",      "maximum", "minimum"};
+  if (path == "torch.nn.functional.relu" && a.by_place.size() == 1 && a.by_name.empty())
+    return tensor_method(ops, tensor_at(a, 0), "relu", {});
   if (path.starts_with("torch.") && path.rfind('.') == 5 && of_tensors.contains(name) && !a.by_place.empty()) {
     PythonArguments rest = a;
     rest.by_place.erase(rest.by_place.begin());

@@ -29,8 +29,10 @@ struct PythonObject {
     names,     // **kwargs, {…}
     partial,   // functools.partial: `func` as attribute, its arguments as elements and entries
     sequence,  // nn.Sequential, nn.Identity
-    unknown,   // a text whose words are not known: it may be kept, and not asked about
-    tuples     // collections.namedtuple: its fields as entries, `sizes` how many of them have no default
+    stream,    // torch.cuda.Stream, torch.cuda.Event: `sizes` its handle
+    event,
+    unknown,  // a text whose words are not known: it may be kept, and not asked about
+    tuples    // collections.namedtuple: its fields as entries, `sizes` how many of them have no default
   } kind = path;
   bool bare = false;       // of a path: a name that the file gives nothing, nor Python: nobody knows what it is
   bool own_rules = false;  // of an instance: its class says itself what it equals, or when it is true
@@ -136,6 +138,14 @@ PythonValue tensor_method(const PythonOperations& ops, const Tensor& t, const st
                           const PythonArguments& a);
 PythonValue tensor_arithmetic(const PythonOperations& ops, const std::string& sign, const PythonValue& a,
                               const PythonValue& b);
+// torch.cuda.Stream(), torch.cuda.current_stream() and the like (python_streams.cpp); nothing: it is none of them.
+std::optional<PythonValue> function_of_streams(const std::string& path, const PythonArguments& a);
+PythonValue stream_attribute(const PythonObject& of, const std::string& name);
+PythonValue stream_method(const PythonObject& of, const std::string& name, const PythonArguments& a);
+// with torch.cuda.stream(s)
+void enter_stream(const PythonValue& stream);
+// torch.einsum() of one tensor or two (python_products.cpp).
+Tensor einsum(const PythonOperations& ops, const PythonArguments& a);
 // A function of PyTorch, math, or Python itself.
 PythonValue call_of_path(const PythonOperations& ops, const std::string& path, const PythonArguments& a);
 // torch.float32; a path where it is none.

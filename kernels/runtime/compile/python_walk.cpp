@@ -97,12 +97,16 @@ PythonWalk::Value PythonWalk::known_value(const Expression& e, Locals& l) {
       const Value v = value_of(e.parts[0], l);
       if (e.word == "not") return {!truth_of(v)};
       if (const double* d = std::get_if<double>(&v.is)) return {-*d};
+      if (tensor_in(v)) return tensor_arithmetic(ops_, "*", v, {-1.0});
       return python_arithmetic("-", {int64_t{0}}, v);
     }
     case Expression::binary: {
       const Value a = value_of(e.parts[0], l), b = value_of(e.parts[1], l);
       for (const Value& v : {a, b})
-        if (const auto o = object_in(v); o && o->kind == PythonObject::made) return made_times(*o);
+        if (const auto o = object_in(v); o && o->kind == PythonObject::made)
+          return made_times(*o);
+        else if (o && o->kind == PythonObject::unknown && (e.word == "+" || e.word == "/"))
+          return unknown_text();
       return tensor_in(a) || tensor_in(b) ? tensor_arithmetic(ops_, e.word, a, b) : python_arithmetic(e.word, a, b);
     }
     case Expression::compare:
@@ -347,8 +351,7 @@ void PythonWalk::run_one(const Statement& s, Locals& l) {
       if (trying_) throw NotFollowed{};  // it may be caught
       refuse(fmt::format("it raises in line {}: {}", s.line, s.word));
     case Statement::with:
-      for (const Expression& item : s.targets) enter(item, l);
-      return run(s.body, l);
+      return run_with(s, l);
     case Statement::tries:
       return try_it(s, l);
     case Statement::function:

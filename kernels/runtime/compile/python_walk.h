@@ -50,6 +50,7 @@ class PythonWalk {
   void look_at_class(const Statement& type, Object& made) const;
   static bool is_known_method(const std::string& name);  // of every module: eval()
   static bool is_pythons(const std::string& name);       // len
+  static bool is_of_a_file(const std::string& name);     // stem: a part of a file's name
   static bool only_says(const std::string& path);        // print
   static bool calls_something(const Expression& e);      // what may change something: not what only looks
 
@@ -60,6 +61,8 @@ class PythonWalk {
   Value named_tuple(const Object& type, const PythonArguments& a);
   static Value named_tuple_type(const PythonArguments& a);
   std::optional<Value> record_method(const PythonObjectPointer& o, const std::string& name, const PythonArguments& a);
+  std::optional<Value> class_attribute(const Statement& type, const std::string& name, int deep = 0);
+  Value update_attributes(const Value& of, const PythonArguments& a);
   // An enum.Enum, and of one its member of that name, or of that value.
   static bool is_enumeration(const Statement& type);
   std::optional<Value> member(const Statement& type, const std::string& name, const Value* value = nullptr);
@@ -90,6 +93,7 @@ class PythonWalk {
   Value formatted(const Expression& e, Locals& l);
   bool matches(const Value& v, const Expression& pattern, Locals& l);
   bool matches_all(const Value::List& all, const std::vector<Expression>& patterns, Locals& l);
+  bool matches_names(const Value& v, const Expression& pattern, Locals& l);
   bool matches_class(const Value& v, const Expression& pattern, Locals& l);
   void run_case(const Statement& match, Locals& l);
   std::vector<const Statement*> fields_of(const Statement& type, int deep = 0) const;
@@ -102,6 +106,7 @@ class PythonWalk {
   void run_one(const Statement& s, Locals& l);
   bool goes_on(const Statement& loop, Locals& l);
   void enter(const Expression& item, Locals& l);
+  void run_with(const Statement& s, Locals& l);
   void try_it(const Statement& s, Locals& l);
   void change(const Statement& s, Locals& l);  // a += b
   void remove(const Expression& what, Locals& l);

@@ -1,9 +1,12 @@
 #include "kernels/runtime/compile/python_weights.h"
 
+#include <cmath>
 #include <fmt/format.h>
 #include <regex>
 
 #include "kernels/runtime/compile/launch_lines.h"
+#include "kernels/runtime/compile/not_followed.h"
+#include "kernels/runtime/compile/noted.h"
 #include "kernels/runtime/compile/python_run.h"
 
 namespace convscope::host {
@@ -106,6 +109,82 @@ std::optional<PythonValue> number_of_layer(const ConvProblem& p, const std::stri
   for (const auto& [word, value] : all)
     if (m == word) return PythonValue{value};
   return {};
+}
+
+namespace {
+
+void note_values(const std::string& by) {
+  note(fmt::format("its module sets its weights by {}: judged is what it computes, with the weights of the layer", by));
+}
+
+// Of the functions of torch.nn.init those that are called in it.
+void initialisers(const PythonExpression& e, std::vector<std::string>& all) {
+  static const std::regex others(
+      R"((xavier_|kaiming_normal|orthogonal|trunc_normal|normal|zeros|ones|constant|fill|zero)\w*_)");
+  if (e.kind == PythonExpression::call && std::regex_match(e.parts.front().word, others))
+    all.push_back(e.parts.front().word);
+  for (const PythonExpression& part : e.parts) initialisers(part, all);
+}
+void initialisers(const std::vector<PythonStatement>& statements, std::vector<std::string>& all) {
+  for (const PythonStatement& s : statements) {
+    initialisers(s.value, all);
+    initialisers(s.body, all), initialisers(s.otherwise, all);
+  }
+}
+
+}  // namespace
+
+void note_own_values(const PythonStatement& method) {
+  std::vector<std::string> all;
+  initialisers(method.body, all);
+  if (!all.empty()) note_values(fmt::format("{} in {}()", all.front(), method.word));
+}
+
+void note_own_values(const std::string& path, const PythonArguments& a) {
+  const std::string name = path.substr(path.rfind('.') + 1);
+  const PythonValue* of = a.find("tensor", 0);
+  const Tensor* t = of ? tensor_in(*of) : nullptr;
+  const int what = t ? what_of(t->address()) : 0;
+  // As the layer's reset_parameters() does.
+  const PythonValue* slope = a.find("a", 1);
+  const double* own = slope ? std::get_if<double>(&slope->is) : nullptr;
+  const bool usual = (name == "kaiming_uniform_" && own && std::abs(*own - std::sqrt(5.0)) < 1e-6) ||
+                     (name == "uniform_" && what == b) || name.starts_with("_");
+  if (!usual && (what == w || what == b)) note_values("nn.init." + name);
+}
+
+void note_made(const PythonObject& weights) {
+  if (weights.name == "torch.randn" || weights.name == "torch.rand" || weights.name == "torch.ones" ||
+      weights.name == "torch.zeros")
+    note_values(weights.name);
+}
+
+void note_normalised() {
+  note("its layer is given to weight_norm(): judged is what it computes, with the weights of the layer");
+}
+
+void note_packed() {
+  if (launches_take(w))
+    note("its __init__() works on its weights: what is loaded into the module later, or trained, does not reach that");
+}
+
+void refuse_call(const std::string& text, const std::string& name, const PythonFunction& f, size_t by_place,
+                 size_t by_name) {
+  const std::string gives = fmt::format("its module gives {}() {} values{}; it takes {}", name, by_place + by_name,
+                                        by_name ? ", some by name" : "", f.parameters);
+  // Of several functions of one name another may be meant.
+  const auto bound = python_bindings(text);
+  static const auto times = [](const std::string& in, const std::string& what) {
+    size_t n = 0;
+    for (size_t at = 0; (at = in.find(what, at)) != in.npos; at++) n++;
+    return n;
+  };
+  if (!bound.contains(name) || times(text, "def(\"" + name + "\"") > 1) throw NotFollowedHere(gives);
+  const bool names = f.names[0] == '\0' && by_name;
+  throw FailsInPyTorch(names ? fmt::format("{}() is called with names of its arguments, of which its binding has none "
+                                           "(py::arg)",
+                                           name)
+                             : gives);
 }
 
 }  // namespace convscope::host

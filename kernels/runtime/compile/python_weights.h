@@ -20,6 +20,18 @@ void look_at_default_type(const std::string& text, ScalarType asked);
 void look_at_conversion(const std::string& method, const PythonArguments& a, ScalarType asked);
 void look_at_dtype(const PythonArguments& a, const std::string& of, ScalarType asked);
 
+// What is told beside the verdict of a module that gives its weights other values than the layer does, whose weights
+// are the problem's all the same: in a method of its own, by a function of torch.nn.init, by what it is made of.
+void note_own_values(const PythonStatement& method);
+void note_own_values(const std::string& path, const PythonArguments& a);
+void note_made(const PythonObject& weights);
+void note_normalised();
+void note_packed();
+
+// A call of the host code that does not fit it. Always throws: what PyTorch's binding does too, where that is known.
+[[noreturn]] void refuse_call(const std::string& text, const std::string& name, const PythonFunction& f,
+                              size_t by_place, size_t by_name);
+
 // What a parameter of that name is given for the problem; nothing: its name does not tell.
 std::optional<PythonValue> number_of_layer(const ConvProblem& p, const std::string& name);
 

@@ -1,4 +1,5 @@
 // Calls host code of kernel files and makes a plan of what it launches (convscope/recording.h).
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -8,6 +9,7 @@
 #include "convscope/host_calls.h"
 #include "kernels/runtime/compile/for_gpu.h"
 #include "kernels/runtime/compile/not_followed.h"
+#include "kernels/runtime/compile/noted.h"
 #include "kernels/runtime/compile/python_run.h"
 #include "kernels/runtime/compile/streams.h"
 
@@ -29,17 +31,27 @@ struct Noted {
   std::string refused;
 };
 
+// Memory that a call took.
+struct Taken {
+  int64_t bytes;
+  int tensors = 0;       // that have it
+  bool is_gone = false;  // they had it, or it was given back
+  bool by_free = false;  // by cudaFree
+  size_t gone_at = 0;    // how much had been taken when that was
+};
+
 // What a call did, until it is known which of its tensors is the result.
 struct Recording {
   const Variable* last_variable = nullptr;
   int first = next_number < 1 << 19 ? next_number : next_number = first_made;  // the first number of this call
   int64_t given[5] = {};                                                       // bytes of the problem's tensors
-  std::vector<int64_t> taken;                                                  // bytes
+  std::vector<Taken> taken;
   std::vector<Noted> launches;
   Streams streams;
   uintptr_t current_stream = 0;
   int64_t element = 1;  // bytes of one of the problem's tensors
-  std::string doubt;
+  std::string doubt, fault;
+  std::vector<std::string> notes;
 };
 thread_local Recording* recording = nullptr;
 
@@ -55,6 +67,14 @@ struct Allowed {
 Allowed& allowed() {
   static auto* a = new Allowed;
   return *a;
+}
+
+// The memory of the call that is noted down in which an address lies; null: none of it.
+Taken* taken_at(uint64_t address) {
+  const int number = recording ? what_of(address) - recording->first : -1;
+  return number >= 0 && number < static_cast<int>(recording->taken.size())
+             ? &recording->taken[static_cast<size_t>(number)]
+             : nullptr;
 }
 
 int64_t place_of(uint64_t address) { return static_cast<int64_t>(address & (of_the_cpu - 1)); }
@@ -133,9 +153,62 @@ void allow_dynamic(const void* function, int bytes) {
   allowed().bytes[function] = bytes;
 }
 
+void keep(uint64_t address) {
+  if (Taken* t = taken_at(address)) t->tensors++;
+}
+void let_go(uint64_t address) {
+  if (Taken* t = taken_at(address); t && --t->tensors == 0) t->is_gone = true, t->gone_at = recording->taken.size();
+}
+void give_back(uint64_t address) {
+  if (Taken* t = taken_at(address)) t->is_gone = t->by_free = true, t->gone_at = recording->taken.size();
+}
+
+namespace {
+
+// PyTorch's allocator has what is gone on its lists at once, apart for what is small and what is not
+// (c10/cuda/CUDACachingAllocator.cpp, kSmallSize), and work on one stream is done in order: so nothing is lost until
+// something else is taken.
+void look_at_what_is_gone(const Taken& gone, const char* kernel) {
+  constexpr int64_t small = 1 << 20;
+  Recording& r = now();
+  if (gone.by_free) {
+    r.fault = joined("gives ", kernel, " memory that cudaFree() has given back");
+    return;
+  }
+  size_t next = gone.gone_at;
+  while (next < r.taken.size() && (r.taken[next].bytes <= small) != (gone.bytes <= small)) next++;
+  const std::string what = joined("gives ", kernel,
+                                  " a pointer to the memory of a tensor that is gone (data_ptr() of a temporary: the "
+                                  "tensor needs a name that lives until the launch)");
+  if (next < r.taken.size())
+    r.fault = joined(what, ", where PyTorch may have put what is taken next, ", r.taken[next].bytes, " bytes");
+  else
+    note("its host code " + what + "; nothing is taken in between, so PyTorch's allocator leaves it as it is");
+}
+
+}  // namespace
+
+void note(std::string words) {
+  if (!recording || std::find(recording->notes.begin(), recording->notes.end(), words) != recording->notes.end())
+    return;
+  recording->notes.push_back(std::move(words));
+}
+bool launches_take(int role) {
+  if (!recording) return false;
+  for (const Noted& l : recording->launches)
+    for (const auto& [kind, a] : l.arguments) {
+      uint64_t word = 0;
+      if (kind == Handed::pointer) std::memcpy(&word, a.value.data(), 8);
+      if (what_of(word) == role) return true;
+    }
+  return false;
+}
+size_t launches_so_far() { return recording ? recording->launches.size() : 0; }
+
 uint64_t take(int64_t bytes) {
-  if (bytes < 0 || bytes >> (place_bits - 1)) refuse("its host code takes ", bytes, " bytes");
-  now().taken.push_back(bytes);
+  if (bytes < 0 || bytes >> (place_bits - 1))
+    refuse("its host code allocates ", static_cast<uint64_t>(bytes), " bytes, which no GPU has");
+  now().taken.push_back({.bytes = bytes});
   next_number = now().first + static_cast<int>(now().taken.size());
   return address_of(next_number - 1);
 }
@@ -159,6 +232,7 @@ void note_launch(const Callee& kernel, const Shape& grid, const Shape& block, si
     for (size_t i = 0; !own && h.kind != Handed::plain && i + 8 <= h.bytes; i += 8) {
       uint64_t word;
       std::memcpy(&word, a.value.data() + i, 8);
+      if (const Taken* t = taken_at(word); t && t->is_gone) look_at_what_is_gone(*t, name_of(kernel));
       if (on_device(word) && word & of_the_cpu)
         launch.refused = joined(
             "is given a tensor on the CPU, which a GPU cannot reach: it was made without a device, "
@@ -228,7 +302,7 @@ bool on_device(uint64_t address) {
 bool Tensor::is_all_of_its_memory() const {
   const int what = what_of(address_), number = what - now().first;
   const bool own = number >= 0 && number < static_cast<int>(now().taken.size());
-  return place_of(address_) == 0 && (!own || now().taken[static_cast<size_t>(number)] == nbytes());
+  return place_of(address_) == 0 && (!own || now().taken[static_cast<size_t>(number)].bytes == nbytes());
 }
 
 void check_room(uint64_t address, int64_t bytes, const char* doing) {
@@ -241,7 +315,7 @@ void check_room(uint64_t address, int64_t bytes, const char* doing) {
   else if (what <= y)
     all = now().given[what], name = role_names[what];
   else if (number >= 0 && number < static_cast<int>(now().taken.size()))
-    all = now().taken[static_cast<size_t>(number)];
+    all = now().taken[static_cast<size_t>(number)].bytes;
   else
     return;  // of an earlier call: tensor_at() refuses it
   if (place + bytes <= all) return;
@@ -321,6 +395,36 @@ std::string shape_words(const ConvProblem& p, const Tensor& y) {
 
 }  // namespace
 
+namespace {
+
+// Host code whose later calls do something else than the first: in words, by the function.
+struct LaterCalls {
+  std::mutex mutex;
+  std::map<const void*, std::string> words;
+};
+LaterCalls& all_later_calls() {
+  static auto* all = new LaterCalls;
+  return *all;
+}
+const void* function_of(const Called& host_code) {
+  return host_code.returns ? reinterpret_cast<const void*>(host_code.returns)
+                           : reinterpret_cast<const void*>(host_code.does);
+}
+std::string later_calls(const Called& host_code) {
+  std::lock_guard lock(all_later_calls().mutex);
+  const auto known = all_later_calls().words.find(function_of(host_code));
+  return known == all_later_calls().words.end() ? "" : known->second;
+}
+void note_later_calls(const Called& host_code, size_t first, size_t second) {
+  if (first == second) return;
+  std::lock_guard lock(all_later_calls().mutex);
+  all_later_calls().words[function_of(host_code)] =
+      joined("its host code launches ", first, " in its first call and ", second,
+             " in the next: what it keeps between calls (static) is of other weights, or of another problem, by then");
+}
+
+}  // namespace
+
 void record(const ConvProblem& p, Plan& plan, const Called& host_code) {
   Recording own;
   own.last_variable = *host_code.variables;
@@ -342,19 +446,22 @@ void record(const ConvProblem& p, Plan& plan, const Called& host_code) {
     }
     places.result = what_of(result.address());
     if (places.result != y && places.result < first_made) refuse("its host code returns a tensor that it was given");
-    if (result.is_cpu()) refuse("its host code returns a tensor on the CPU, where its input is on the GPU");
+    if (result.is_cpu()) return plan.wrong_shape("its output is on the CPU, where its input is on the GPU");
     if (result.dim() != 3 || result.size(0) != p.batch || result.size(1) != p.out_channels)
       return plan.wrong_shape(shape_words(p, result));
     if (result.size(2) != p.out_length()) plan.out_length(result.size(2));
   } else {
     host_code.does(p, given);
   }
+  if (own.doubt.empty()) own.doubt = later_calls(host_code);
   if (!own.doubt.empty()) plan.doubt(own.doubt);
+  if (!own.fault.empty()) plan.fault(own.fault);
+  for (std::string& note : own.notes) plan.note(std::move(note));
   size_t workspace = 0;
   for (size_t i = 0; i < own.taken.size(); i++) {
     places.in_workspace.push_back(workspace);
     if (own.first + static_cast<int>(i) != places.result)
-      workspace += (static_cast<size_t>(own.taken[i]) + 255) / 256 * 256;
+      workspace += (static_cast<size_t>(own.taken[i].bytes) + 255) / 256 * 256;
   }
   plan.need_workspace(workspace);
   if (own.launches.empty()) refuse("its host code launches nothing");
@@ -366,14 +473,17 @@ void record(const ConvProblem& p, Plan& plan, const Called& host_code) {
     plan.end_launch(number, l.fills_bytes);
     // Who returns a tensor gives it to what its caller launches next; who is given y may leave the waiting to others.
     plan.order_launch(number, own.streams.beside(number),
-                      !host_code.returns || own.streams.ended_for(own.current_stream, number));
+                      !host_code.returns || own.streams.ended_for(own.current_stream, number),
+                      own.streams.follows_caller(number));
   }
 }
 
 std::string refused(const ConvProblem& p, const Called& host_code) {
   try {
-    Plan plan(p);
-    record(p, plan, host_code);
+    // Twice: what it keeps from one call to the next is then known.
+    Plan first(p), second(p);
+    record(p, first, host_code), record(p, second, host_code);
+    note_later_calls(host_code, first.launches().size(), second.launches().size());
     return "";
   } catch (const FailsInPyTorch& e) {
     return std::string(fails_in_pytorch) + e.what();

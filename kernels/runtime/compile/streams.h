@@ -26,6 +26,8 @@ class Streams {
   void synchronize_all();
 
   size_t launches() const { return launches_.size(); }
+  // Whether it comes behind what its caller had put on the default stream: what made x.
+  bool follows_caller(size_t launch) const { return holds(launches_[launch].before, {0, 1, {}}); }
   // Of a launch, those before it that nothing orders before it.
   std::vector<uint32_t> beside(size_t launch) const;
   // Whether what follows on a stream follows a launch.
@@ -49,8 +51,8 @@ class Streams {
     uint32_t launches = 0;
   };
   std::map<uintptr_t, size_t> numbers_;
-  std::vector<Stream> streams_{{true, {}, 0}};  // the first is the default one
-  std::map<uintptr_t, Clocks> events_;          // recorded in this call
+  std::vector<Stream> streams_{{true, {1}, 1}};  // the first is the default one, with what its caller did
+  std::map<uintptr_t, Clocks> events_;           // recorded in this call
   Clocks host_;
   std::vector<Launch> launches_;
 };

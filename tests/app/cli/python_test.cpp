@@ -304,22 +304,22 @@ TEST_F(PythonCli, ItsFaultsAreTold) {
 TEST_F(PythonCli, WhatIsNotFollowedIsRefused) {
   const std::string call =
       "ext.conv(x, c.weight, c.bias, c.stride[0], c.padding[0], c.output_padding[0], c.dilation[0])";
-  const std::string name = module("        return torch.relu(" + call + ")\n");
+  const std::string name = module("        return torch.sigmoid(" + call + ")\n");
   auto r = run(Words{"run", name} + little);
   EXPECT_EQ(r.code, 1) << r.out << r.err;
   EXPECT_TRUE(
-      holds(r.out + r.err, "its forward() does more than call its host code: line 47, return torch.relu(ext.conv("))
+      holds(r.out + r.err, "its forward() does more than call its host code: line 47, return torch.sigmoid(ext.conv("))
       << r.out << r.err;
   EXPECT_EQ(run(Words{"run", name, "--json"} + little).document()["verdict"]["declared"], false);
   EXPECT_EQ(run(Words{"check", name, "--cases", "3"}).code, 1) << "no problem binds";
   // Where that is so of a bias alone, it is right without one, and the rest is not judged.
-  const std::string with_bias = "        y = " + call + "\n        return y if c.bias is None else torch.relu(y)\n";
+  const std::string with_bias = "        y = " + call + "\n        return y if c.bias is None else torch.sigmoid(y)\n";
   const auto checked = run({"check", module(with_bias), "--cases", "10"});
   EXPECT_EQ(checked.code, 0) << checked.out << checked.err;
   EXPECT_TRUE(holds(checked.out, " others were not judged, where its code is not followed (below)")) << checked.out;
-  EXPECT_TRUE(
-      holds(checked.out,
-            "its forward() does more than call its host code: line 48, return y if c.bias is None else torch.relu(y)"))
+  EXPECT_TRUE(holds(
+      checked.out,
+      "its forward() does more than call its host code: line 48, return y if c.bias is None else torch.sigmoid(y)"))
       << checked.out;
   // The call alone, where that is said.
   const std::string text = "# convscope: call conv args=x,w,b,s,p,op,d supports=g==1\n" + test::text_file(name);

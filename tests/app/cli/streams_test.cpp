@@ -41,7 +41,8 @@ torch::Tensor f(torch::Tensor x, torch::Tensor w, int stride, int padding) {
   if (N != 4) cudaStreamCreateWithFlags(&second, flags);
   auto pool = at::cuda::getStreamFromPool();
   if (N == 10) second = pool;
-  cudaEvent_t turned_it, done;
+  cudaEvent_t begun, turned_it, done;
+  cudaEventCreate(&begun), cudaEventRecord(begun), cudaStreamWaitEvent(first, begun), cudaStreamWaitEvent(second, begun);
   cudaEventCreate(&turned_it), cudaEventCreate(&done);
   turn<<<(w.numel() + 63) / 64, 64, 0, first>>>(w.data_ptr<float>(), turned.data_ptr<float>(), K, w.numel());
   if (N == 2 || N == 8 || N == 10) cudaEventRecord(turned_it, first), cudaStreamWaitEvent(second, turned_it, 0);
@@ -98,6 +99,20 @@ TEST_F(StreamsCli, WhoReturnsATensorHasWaitedForIt) {
               "wait for it"))
         << batch << r.out;
   }
+}
+
+// What makes x is on the caller's stream, which a stream of the pool does not wait for by itself.
+TEST_F(StreamsCli, AStreamOfItsOwnWaitsForItsCallers) {
+  const auto own = run(
+      {"run",
+       changed_text(changed_into(streams, ", cudaStreamWaitEvent(second, begun);", ";"),
+                    "turn<<<(w.numel() + 63) / 64, 64, 0, first>>>", "turn<<<(w.numel() + 63) / 64, 64, 0, second>>>"),
+       "--batch", "1", "--in-channels", "2", "--out-channels", "2", "--kernel-size", "3", "--length", "9"});
+  EXPECT_EQ(own.code, 1) << own.out << own.err;
+  EXPECT_TRUE(holds(own.out,
+                    "wrong: gives x to up while what makes it may still run: its stream is one of its own, and "
+                    "does not wait for the caller's"))
+      << own.out;
 }
 
 // Each block sums a part of the taps; the last one that is done, by a counter, adds the parts. Line 10 writes them, 15

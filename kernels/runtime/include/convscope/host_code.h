@@ -55,9 +55,10 @@ using convscope::host::Device, convscope::host::DeviceType, convscope::host::kCP
     convscope::host::device_of;
 using convscope::host::empty, convscope::host::empty_like, convscope::host::full, convscope::host::zeros,
     convscope::host::zeros_like, convscope::host::ones, convscope::host::ones_like, convscope::host::add,
-    convscope::host::constant_pad_nd, convscope::host::flip, convscope::host::permute, convscope::host::transpose;
+    convscope::host::constant_pad_nd, convscope::host::mul, convscope::host::relu, convscope::host::flip,
+    convscope::host::permute, convscope::host::transpose;
 using convscope::host::ScalarType, convscope::host::Tensor, convscope::host::TensorOptions,
-    convscope::host::MemoryFormat;
+    convscope::host::MemoryFormat, convscope::host::MaybeOwned, convscope::host::borrow_from_optional_tensor;
 using IntArrayRef = convscope::host::Sizes;
 constexpr auto kFloat = ScalarType::Float, kFloat32 = ScalarType::Float, kDouble = ScalarType::Double,
                kFloat64 = ScalarType::Double, kHalf = ScalarType::Half, kFloat16 = ScalarType::Half,
@@ -137,6 +138,9 @@ namespace cuda = at::cuda;
 }  // namespace torch
 namespace pybind11 {
 using arg = convscope::host::Named;
+namespace literals {
+inline arg operator""_a(const char* name, size_t) { return arg(name); }
+}  // namespace literals
 using module_ = convscope::host::Module;
 using none = convscope::host::None;
 struct kw_only {};

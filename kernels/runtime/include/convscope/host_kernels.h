@@ -94,6 +94,29 @@ extern "C" __global__ void convscope_clamp(void* to, const void* from, long long
   if (type == ScalarType::BFloat16) as(static_cast<__nv_bfloat16*>(nullptr), 0.f);
 }
 
+// Products and the like, element by element; what is no number stays none. how: host::Tensor::Combine.
+template <class T, class Real>
+__device__ inline void convscope_combine_one(T* to, Real a, Real b, int how) {
+  *to = static_cast<T>(how == 0   ? a * b
+                       : how == 1 ? a / b
+                       : how == 2 ? (a != a || a > b ? a : b)
+                                  : (a != a || a < b ? a : b));
+}
+extern "C" __global__ void convscope_combine(void* to, const void* a, const void* b, long long elements,
+                                             convscope::host::ScalarType type, int how) {
+  using convscope::host::ScalarType;
+  const long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i >= elements) return;
+  auto as = [&]<class T, class Real>(T*, Real) {
+    convscope_combine_one<T, Real>(static_cast<T*>(to) + i, static_cast<Real>(static_cast<const T*>(a)[i]),
+                                   static_cast<Real>(static_cast<const T*>(b)[i]), how);
+  };
+  if (type == ScalarType::Float) as(static_cast<float*>(nullptr), 0.f);
+  if (type == ScalarType::Double) as(static_cast<double*>(nullptr), 0.0);
+  if (type == ScalarType::Half) as(static_cast<__half*>(nullptr), 0.f);
+  if (type == ScalarType::BFloat16) as(static_cast<__nv_bfloat16*>(nullptr), 0.f);
+}
+
 // To memory that a file declares, four bytes by each thread; zeros from a null pointer.
 extern "C" __global__ void convscope_fill(unsigned char* to, const unsigned char* from, long long bytes) {
   const long long begin = 4 * (static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x);

@@ -111,7 +111,10 @@ Tensor Tensor::in_order(const Order& o, uint64_t from) const {
   turn(made.address(), from, o, element_size(), current_stream());
   return made;
 }
-Tensor Tensor::reshape(Sizes sizes) const { return contiguous().view(std::move(sizes)); }
+Tensor Tensor::reshape(Sizes sizes) const {
+  if (const auto view = as_view(sizes)) return *view;
+  return clone().view(std::move(sizes));
+}
 
 Tensor& Tensor::become(const Tensor& a, const Tensor& b, double alpha, double constant) {
   if (numel()) add_up(address_, a.address_, b.address_, sum_of(a, b, alpha, constant), current_stream());
@@ -153,18 +156,36 @@ Tensor constant_pad_nd(const Tensor& t, const Sizes& pad, double value) {
   return made;
 }
 
-namespace {
+Tensor Tensor::mul(double v) const {
+  Tensor made = new_empty(there().sizes_);
+  return made.become({}, *this, v, 0);
+}
+Tensor Tensor::add(double v) const {
+  Tensor made = new_empty(there().sizes_);
+  return made.become(*this, {}, 0, v);
+}
 
-Tensor clamped(const Tensor& t, double low, double high) {
-  const Tensor from = t.contiguous(), made = from.new_empty(from.sizes());
-  if (from.numel())
-    Launching<&convscope_clamp>(ceil_div(from.numel(), 256), 256, 0, reinterpret_cast<cudaStream_t>(current_stream()))(
-        reinterpret_cast<void*>(made.address()), reinterpret_cast<const void*>(from.address()), from.numel(),
-        from.scalar_type(), low, high);
+Tensor Tensor::combined(const Tensor& other, Combine how) const {
+  allow_combining(other);
+  const Sizes all = both_sizes(other);
+  const Tensor a = expand(all).contiguous(), b = other.expand(all).contiguous(), made = new_empty(all);
+  if (made.numel())
+    Launching<&convscope_combine>(ceil_div(made.numel(), 256), 256, 0,
+                                  reinterpret_cast<cudaStream_t>(current_stream()))(
+        reinterpret_cast<void*>(made.address()), reinterpret_cast<const void*>(a.address()),
+        reinterpret_cast<const void*>(b.address()), made.numel(), type_, static_cast<int>(how));
   return made;
 }
 
-}  // namespace
+Tensor Tensor::clamp(std::optional<double> low, std::optional<double> high) const {
+  constexpr double none = __builtin_inf();
+  const Tensor from = there().contiguous(), made = from.new_empty(from.sizes());
+  if (from.numel())
+    Launching<&convscope_clamp>(ceil_div(from.numel(), 256), 256, 0, reinterpret_cast<cudaStream_t>(current_stream()))(
+        reinterpret_cast<void*>(made.address()), reinterpret_cast<const void*>(from.address()), from.numel(),
+        from.scalar_type(), low.value_or(-none), high.value_or(none));
+  return made;
+}
 
 PythonOperations python_operations(bool products) {
   PythonOperations all{
@@ -176,7 +197,8 @@ PythonOperations python_operations(bool products) {
       [](Tensor& to, double value) { to.fill_(value); },
       [](const Tensor& t, const Sizes& pad, double value) { return constant_pad_nd(t, pad, value); },
       [](const Tensor& t, ScalarType type) { return t.to(type); },
-      clamped,
+      [](const Tensor& t, double low, double high) { return t.clamp(low, high); },
+      [](const Tensor& a, const Tensor& b, Tensor::Combine how) { return a.combined(b, how); },
       nullptr,
   };
   if (products) all.matmul = [](const Tensor& a, const Tensor& b) { return a.matmul(b); };

@@ -87,8 +87,10 @@ template <class T>
 cudaError_t cudaMallocAsync(T** p, size_t bytes, cudaStream_t) {
   return *p = reinterpret_cast<T*>(convscope::host::take(static_cast<int64_t>(bytes))), cudaSuccess;
 }
-inline cudaError_t cudaFree(void* p) { return p ? cudaDeviceSynchronize() : cudaSuccess; }
-inline cudaError_t cudaFreeAsync(void*, cudaStream_t) { return cudaSuccess; }
+inline cudaError_t cudaFreeAsync(void* p, cudaStream_t) {
+  return convscope::host::give_back(reinterpret_cast<uint64_t>(p)), cudaSuccess;
+}
+inline cudaError_t cudaFree(void* p) { return p ? (cudaFreeAsync(p, nullptr), cudaDeviceSynchronize()) : cudaSuccess; }
 inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
                                    cudaStream_t stream = nullptr) {
   return convscope::host::copy(reinterpret_cast<uint64_t>(to), reinterpret_cast<uint64_t>(from),

@@ -57,6 +57,11 @@ enum Role { x = 1, w = 2, b = 3, y = 4 };
 
 // Of the call that is being noted down. Errors: refused outside of one.
 CONVSCOPE_PROGRAM uint64_t take(int64_t bytes);
+// A tensor of that memory is there, or is so no longer: with the last one it goes back to PyTorch's allocator.
+void keep(uint64_t address);
+void let_go(uint64_t address);
+// cudaFree
+CONVSCOPE_PROGRAM void give_back(uint64_t address);
 void clear(uint64_t address, int64_t bytes, uintptr_t stream);
 // From an address of these, or from the host's memory, whose bytes are known now; between_device: it may not be that.
 void copy(uint64_t to, uint64_t from, int64_t bytes, bool between_device, uintptr_t stream);
@@ -141,6 +146,9 @@ struct TensorOptions {
   TensorOptions requires_grad(bool) const { return *this; }
 };
 
+template <class T>
+class MaybeOwned;
+
 class Tensor {
  public:
   Tensor() = default;
@@ -179,6 +187,7 @@ class Tensor {
   Tensor contiguous() const;
   bool is_contiguous(MemoryFormat f) const { return in_rows(f), is_contiguous(); }
   Tensor contiguous(MemoryFormat f) const { return in_rows(f), contiguous(); }
+  MaybeOwned<Tensor> expect_contiguous() const;
   Tensor clone() const;
   // Views: an element is where it was.
   CONVSCOPE_PROGRAM Tensor permute(const Sizes& dims) const;
@@ -203,8 +212,41 @@ class Tensor {
   Tensor& copy_(const Tensor& from);
   Tensor& add_(const Tensor& other, double alpha = 1);
   Tensor& operator+=(const Tensor& other) { return add_(other); }
+  Tensor& operator+=(double v) { return add_(v); }
   Tensor add(const Tensor& other, double alpha = 1) const;
   friend Tensor operator+(const Tensor& a, const Tensor& b) { return a.add(b); }
+  // Element by element; one of several types is none of these.
+  enum class Combine { product, quotient, larger, smaller };
+  Tensor combined(const Tensor& other, Combine how) const;
+  Tensor mul(const Tensor& other) const { return combined(other, Combine::product); }
+  Tensor div(const Tensor& other) const { return combined(other, Combine::quotient); }
+  Tensor sub(const Tensor& other, double alpha = 1) const { return add(other, -alpha); }
+  Tensor mul(double v) const;
+  Tensor div(double v) const { return mul(1 / v); }
+  Tensor add(double v) const;
+  Tensor neg() const { return mul(-1.0); }
+  Tensor clamp(std::optional<double> low = {}, std::optional<double> high = {}) const;
+  Tensor clamp_min(double low) const { return clamp(low); }
+  Tensor relu() const { return clamp(0.0); }
+  Tensor& mul_(double v) { return copy_(mul(v)); }
+  Tensor& mul_(const Tensor& other) { return copy_(mul(other)); }
+  Tensor& div_(double v) { return copy_(div(v)); }
+  Tensor& add_(double v) { return copy_(add(v)); }
+  Tensor& sub_(const Tensor& other) { return add_(other, -1); }
+  Tensor& relu_() { return copy_(relu()); }
+  Tensor& operator*=(double v) { return mul_(v); }
+  Tensor& operator*=(const Tensor& other) { return mul_(other); }
+  Tensor& operator-=(const Tensor& other) { return sub_(other); }
+  friend Tensor operator-(const Tensor& a, const Tensor& b) { return a.sub(b); }
+  friend Tensor operator*(const Tensor& a, const Tensor& b) { return a.mul(b); }
+  friend Tensor operator/(const Tensor& a, const Tensor& b) { return a.div(b); }
+  friend Tensor operator+(const Tensor& a, double v) { return a.add(v); }
+  friend Tensor operator+(double v, const Tensor& a) { return a.add(v); }
+  friend Tensor operator-(const Tensor& a, double v) { return a.add(-v); }
+  friend Tensor operator*(const Tensor& a, double v) { return a.mul(v); }
+  friend Tensor operator*(double v, const Tensor& a) { return a.mul(v); }
+  friend Tensor operator/(const Tensor& a, double v) { return a.div(v); }
+  friend Tensor operator-(const Tensor& a) { return a.neg(); }
   // A result, alone in its memory.
   Tensor alone() const;
   Tensor detach() const { return *this; }
@@ -221,6 +263,7 @@ class Tensor {
     return to(Device(d).type()).to(t);
   }
   CONVSCOPE_PROGRAM Tensor view(Sizes sizes) const;
+  CONVSCOPE_PROGRAM std::optional<Tensor> as_view(Sizes sizes) const;  // nothing: a copy would have to be made
   Tensor reshape(Sizes sizes) const;
   Tensor flatten() const { return reshape({-1}); }
   CONVSCOPE_PROGRAM Tensor squeeze(int64_t d) const;
@@ -287,6 +330,7 @@ class Tensor {
   CONVSCOPE_PROGRAM bool is_all_of_its_memory() const;
   CONVSCOPE_PROGRAM const Tensor& there() const;  // Errors: refused, where it is undefined
   CONVSCOPE_PROGRAM Sizes both_sizes(const Tensor& other) const;
+  CONVSCOPE_PROGRAM void allow_combining(const Tensor& other) const;
   CONVSCOPE_PROGRAM Sum sum_of(const Tensor& a, const Tensor& b, double alpha, double constant) const;
   Tensor& become(const Tensor& a, const Tensor& b, double alpha, double constant);
   // Errors: refused.
@@ -298,6 +342,24 @@ class Tensor {
   Sizes sizes_, strides_;  // no strides: each row behind the one before
   ScalarType type_ = ScalarType::Float;
 };
+
+// c10::MaybeOwned: what is borrowed, or made for it; here always had.
+template <class T>
+class MaybeOwned {
+ public:
+  static MaybeOwned borrowed(const T& t) { return MaybeOwned(t); }
+  static MaybeOwned owned(T t) { return MaybeOwned(std::move(t)); }
+  explicit MaybeOwned(T t) : value_(std::move(t)) {}
+  const T& operator*() const { return value_; }
+  const T* operator->() const { return &value_; }
+
+ private:
+  T value_;
+};
+inline MaybeOwned<Tensor> Tensor::expect_contiguous() const { return MaybeOwned<Tensor>(contiguous()); }
+inline MaybeOwned<Tensor> borrow_from_optional_tensor(const std::optional<Tensor>& t) {
+  return MaybeOwned<Tensor>(t ? *t : Tensor());
+}
 
 CONVSCOPE_PROGRAM std::string said(const Tensor& t);
 template <class Stream, class T>
@@ -322,6 +384,8 @@ inline Tensor ones_like(const Tensor& t) { return ones(t.sizes(), t.options()); 
 CONVSCOPE_PROGRAM Tensor part_left(const Tensor& t, const Sizes& pad, Sizes& sizes, Sizes& begins);
 Tensor constant_pad_nd(const Tensor& t, const Sizes& pad, double value = 0);
 inline Tensor add(const Tensor& a, const Tensor& b, double alpha = 1) { return a.add(b, alpha); }
+inline Tensor mul(const Tensor& a, const Tensor& b) { return a.mul(b); }
+inline Tensor relu(const Tensor& t) { return t.relu(); }
 inline Tensor flip(const Tensor& t, const Sizes& dims) { return t.flip(dims); }
 inline Tensor transpose(const Tensor& t, int64_t a, int64_t b) { return t.transpose(a, b); }
 inline Tensor permute(const Tensor& t, const Sizes& dims) { return t.permute(dims); }

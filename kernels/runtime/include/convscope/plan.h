@@ -137,9 +137,9 @@ struct Launch {
   int64_t fills_bytes = 0;
   std::string refused;  // why a GPU does not start it, as far as its plan knows
   // Of host code that uses several streams: the launches before it in the plan that nothing orders before it, and
-  // whether what its caller does next waits for it. Here all run in order.
+  // whether what its caller does next waits for it, and it for what its caller did before. Here all run in order.
   std::vector<uint32_t> beside;
-  bool waited_for = true;
+  bool waited_for = true, follows_caller = true;
 
   bool is_given(Tensor t) const {
     bool found = false;
@@ -236,8 +236,9 @@ class Plan {
   void add(size_t launch, Argument argument);
   CONVSCOPE_SIMT_API void bound_threads(size_t launch, int64_t most);
   void refuse_launch(size_t launch, std::string why) { launches_[launch].refused = std::move(why); }
-  void order_launch(size_t launch, std::vector<uint32_t> beside, bool waited_for) {
-    launches_[launch].beside = std::move(beside), launches_[launch].waited_for = waited_for;
+  void order_launch(size_t launch, std::vector<uint32_t> beside, bool waited_for, bool follows_caller) {
+    Launch& l = launches_[launch];
+    l.beside = std::move(beside), l.waited_for = waited_for, l.follows_caller = follows_caller;
   }
   // fills_bytes: as Launch has it.
   CONVSCOPE_SIMT_API void end_launch(size_t launch, int64_t fills_bytes = 0);
@@ -269,6 +270,12 @@ class Plan {
   // What its host code does that hardly anybody means, in words: told where its results are wrong.
   void doubt(std::string words) { doubt_ = std::move(words); }
   const std::string& doubt() const { return doubt_; }
+  // What it does to memory that is wrong on a GPU, and cannot be seen here: in words.
+  void fault(std::string words) { fault_ = std::move(words); }
+  const std::string& fault() const { return fault_; }
+  // What is to be known beside its verdict: what was judged, or is right by chance.
+  void note(std::string words) { notes_.push_back(std::move(words)); }
+  const std::vector<std::string>& notes() const { return notes_; }
 
   const std::vector<Launch>& launches() const& { return launches_; }
   std::vector<Launch> launches() && { return std::move(launches_); }  // for (… : kernel.plan_for(p).launches())
@@ -291,7 +298,8 @@ class Plan {
   std::vector<int64_t> parts_of_call_;  // offsets in the workspace
   size_t workspace_bytes_ = 0;
   int64_t out_length_;
-  std::string wrong_shape_, doubt_;
+  std::string wrong_shape_, doubt_, fault_;
+  std::vector<std::string> notes_;
 };
 
 // Calls launch(entry) with a kernel's entry for elements of type t.

@@ -179,6 +179,7 @@ struct PythonOperations {
   Tensor (*pad)(const Tensor&, const Sizes&, double);
   Tensor (*convert)(const Tensor&, ScalarType);
   Tensor (*clamp)(const Tensor&, double low, double high);
+  Tensor (*combined)(const Tensor&, const Tensor&, Tensor::Combine how);
   Tensor (*matmul)(const Tensor&, const Tensor&);  // null: the file names none, and its device code has no kernel of it
   // Where tensors are that are made without a device: a module and what it holds is moved to the GPU behind __init__().
   DeviceType made_on = kCUDA;

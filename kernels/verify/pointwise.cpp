@@ -225,18 +225,20 @@ std::string lines_of_rows(const std::vector<SampleRow>& rows, double slack) {
              : "";
 }
 
-// No function that is known here, but one: neighbours among the right values have neighbours' results.
-std::string some_function(Places p) {
+// No function that is known here, but one: a result lies between those of the next smaller and the next larger right
+// value. One of many terms that is missing, or another, is a function of more, and seldom so near.
+std::string some_function(const Places& p) {
   constexpr size_t enough = 200;
   std::vector<Place> all = p.all();
   if (all.size() < enough) return "";
   std::sort(all.begin(), all.end(), [](const Place& a, const Place& b) { return a.value < b.value; });
-  double step2 = 0, mean = 0, spread = 0;
-  for (size_t i = 1; i < all.size(); i++) step2 += (all[i].got - all[i - 1].got) * (all[i].got - all[i - 1].got);
-  for (const Place& at : all) mean += at.got / static_cast<double>(all.size());
-  for (const Place& at : all) spread += (at.got - mean) * (at.got - mean);
-  // Of values without an order steps are twice the spread.
-  if (!(spread > 0) || step2 > 2e-2 * spread) return "";
+  size_t between = 0;
+  for (size_t i = 1; i + 1 < all.size(); i++) {
+    const double width = all[i + 1].value - all[i - 1].value,
+                 part = width > 0 ? (all[i].value - all[i - 1].value) / width : 0.5;
+    between += p.near(all[i].got, all[i - 1].got + part * (all[i + 1].got - all[i - 1].got));
+  }
+  if (static_cast<double>(between) < 0.95 * static_cast<double>(all.size() - 2)) return "";
   std::string shown;
   for (const size_t i : {all.size() / 10, all.size() / 2, all.size() - 1 - all.size() / 10})
     shown += fmt::format("{}{:.3g} becomes {:.3g}", shown.empty() ? "" : ", ", all[i].value, all[i].got);
@@ -271,6 +273,8 @@ std::string find_pointwise(DType type, const std::vector<SampleRow>& rows) {
       if (std::string found = words(p, of); !found.empty()) return found;
   }
   if (std::string line = line_of_results(as_they_are); !line.empty()) return line;
+  // A factor alone is told in other words, which have its name.
+  if (as_they_are.left_by(line_of(results, false, [](double v) { return v; }))) return "";
   if (std::string lines = lines_of_rows(rows, slack); !lines.empty()) return lines;
   return some_function(as_they_are);
 }

@@ -57,6 +57,22 @@ TEST_F(LaunchCli, SidesThatAreExchangedOrAnotherNumber) {
   EXPECT_EQ(r.code, 0) << r.out;
 }
 
+// One block for all parts of a sum would be right: it is no launch that is wrong, the parts are not put together.
+TEST_F(LaunchCli, PartsThatRaceAreNoWrongNumberOfBlocks) {
+  std::string text = launched("ceil_div(Lout,64),Cout,2 block=64", true);
+  for (const auto& [from, to] : {std::pair{", n = blockIdx.z", ""},
+                                 {" || n >= N", ""},
+                                 {"float sum", "for (int n = 0; n < N; n++) {\n  float sum"},
+                                 {"ci = first;", "ci = first + blockIdx.z;"},
+                                 {"ci++", "ci += gridDim.z"},
+                                 {"= sum;", "= sum;\n  }"}})
+    text = changed_into(text, from, to);
+  const auto r = run(Words{"run", this->file("parts.cu", text), "--json"} + small_layer);
+  const json verdict = r.document()["verdict"];
+  EXPECT_TRUE(holds(verdict["sentence"].get<std::string>(), "a race between blocks")) << verdict;
+  EXPECT_FALSE(verdict["cause"].is_string()) << verdict["cause"];
+}
+
 TEST_F(LaunchCli, WhatIsDoneBehindTheLayer) {
   const std::string file = changed("gather.cu", "y[id] = sum;", "y[id] = sum / (1 + expf(-sum));");
   const std::string said = "every result goes through a SiLU (Swish), which is not of the layer";

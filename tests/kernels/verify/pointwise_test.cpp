@@ -103,6 +103,9 @@ TEST(Pointwise, SixteenBits) {
 TEST(Pointwise, NoFunctionIsNone) {
   EXPECT_EQ(of_value([](double v) { return v; }), "");
   EXPECT_EQ(of_value([](double v) { return v * (1 + 1e-4); }), "") << "sums that are rounded";
+  EXPECT_EQ(of_value([](double v) { return v / 5; }), "") << "a factor has other words";
+  EXPECT_EQ(told([](double v, double, int64_t r, int64_t j) { return v - 0.05 * drawn(200'000 + 150 * r + j); }), "")
+      << "one of a thousand terms";
   EXPECT_EQ(told([](double v, double, int64_t, int64_t j) { return j % 2 ? std::max(v, 0.0) : v; }), "");
   EXPECT_EQ(told([](double v, double, int64_t, int64_t j) { return j % 20 ? std::tanh(v) : v; }), "");
   EXPECT_EQ(told([](double, double, int64_t r, int64_t j) { return 9 * drawn(100'000 + 150 * r + j); }), "");

@@ -57,6 +57,21 @@ TEST_F(LaunchCli, SidesThatAreExchangedOrAnotherNumber) {
   EXPECT_EQ(r.code, 0) << r.out;
 }
 
+// What it launches writes memory of its own: the bias is added behind it, by PyTorch.
+TEST_F(LaunchCli, ALaunchWhoseOutputIsNotTheLast) {
+  std::string text = test::text_file(test::project_file("assets/kernels/extension.py"));
+  for (const auto& [from, to] : {std::pair{"<<<blocks, 128", "<<<128, blocks"},
+                                 {"return self.op.conv_transpose1d(x, layer.weight, layer.bias",
+                                  "y = self.op.conv_transpose1d(x, layer.weight, None"},
+                                 {"layer.groups, layer.dilation[0])",
+                                  "layer.groups, layer.dilation[0])\n        return y + layer.bias.view(1, -1, 1)"}})
+    text = changed_into(text, from, to);
+  const auto r = run(Words{"run", this->file("exchanged.py", text), "--json", "--bias"} + small_layer);
+  EXPECT_EQ(r.code, 1) << r.err;
+  EXPECT_TRUE(holds(r.document()["verdict"]["cause"].dump(), "the grid and the block of its launch are exchanged: "))
+      << r.document()["verdict"];
+}
+
 // One block for all parts of a sum would be right: it is no launch that is wrong, the parts are not put together.
 TEST_F(LaunchCli, PartsThatRaceAreNoWrongNumberOfBlocks) {
   std::string text = launched("ceil_div(Lout,64),Cout,2 block=64", true);

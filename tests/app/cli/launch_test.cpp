@@ -88,6 +88,59 @@ TEST_F(LaunchCli, PartsThatRaceAreNoWrongNumberOfBlocks) {
   EXPECT_FALSE(verdict["cause"].is_string()) << verdict["cause"];
 }
 
+// Channels beside each other, and nothing asks whether there are so many: what lies behind a position is written by the
+// next one's threads as well, and by whom last is a matter of order.
+TEST_F(LaunchCli, WhatIsRightInOneOrderIsNoOtherLaunch) {
+  constexpr const char* text = R"py(import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+
+src = r"""
+#include <torch/extension.h>
+// x: [N, L, Cin]; w: [K, Cin, Cout]; y: [N, Lout, Cout]
+__global__ void nlc(const float* __restrict__ x, const float* __restrict__ w, const float* __restrict__ b, float* __restrict__ y,
+                    int L, int Lout, int Cin, int Cout, int K, int s, int p, int d) {
+  int co = blockIdx.x * blockDim.x + threadIdx.x;
+  int j = blockIdx.y;
+  int n = blockIdx.z;
+  float sum = b ? b[co] : 0.f;
+  for (int k = 0; k < K; ++k) {
+    int t = j + p - k * d;
+    if (t < 0 || t % s) continue;
+    t /= s;
+    if (t >= L) continue;
+    const float* xp = x + ((size_t)n * L + t) * Cin;
+    const float* wp = w + (size_t)k * Cin * Cout + co;
+    for (int c = 0; c < Cin; ++c) sum += xp[c] * wp[(size_t)c * Cout];
+  }
+  y[((size_t)n * Lout + j) * Cout + co] = sum;
+}
+torch::Tensor run(torch::Tensor x, torch::Tensor w, c10::optional<torch::Tensor> b, int s, int p, int d) {
+  int N = x.size(0), L = x.size(1), Cin = x.size(2), K = w.size(0), Cout = w.size(2);
+  int Lout = (L - 1) * s - 2 * p + d * (K - 1) + 1;
+  auto y = torch::empty({N, Lout, Cout}, x.options());
+  nlc<<<dim3((Cout + 31) / 32, Lout, N), 32>>>(x.data_ptr<float>(), w.data_ptr<float>(), b.has_value() ? b->data_ptr<float>() : nullptr,
+      y.data_ptr<float>(), L, Lout, Cin, Cout, K, s, p, d);
+  return y;
+}
+"""
+
+class ModelNew(nn.Module):
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, bias=False):
+        super().__init__()
+        self.conv = nn.ConvTranspose1d(in_channels, out_channels, kernel_size, stride, padding, dilation=dilation, bias=bias)
+        self.register_buffer("packed", self.conv.weight.detach().permute(2, 0, 1).contiguous(), persistent=False)
+        self.mod = load_inline("nlc_mod", ["torch::Tensor run(torch::Tensor, torch::Tensor, c10::optional<torch::Tensor>, int, int, int);"], [src], ["run"])
+
+    def forward(self, x):
+        y = self.mod.run(x.transpose(1, 2).contiguous(), self.packed, self.conv.bias, self.conv.stride[0], self.conv.padding[0], self.conv.dilation[0])
+        return y.transpose(1, 2).contiguous()
+)py";
+  const auto r = run(Words{"run", this->file("channels.py", text), "--json", "--padding", "1"} + small_layer);
+  EXPECT_EQ(r.code, 1) << r.out;
+  EXPECT_FALSE(holds(r.document()["verdict"]["cause"].dump(), "of its launch")) << r.document()["verdict"]["cause"];
+}
+
 TEST_F(LaunchCli, WhatIsDoneBehindTheLayer) {
   const std::string file = changed("gather.cu", "y[id] = sum;", "y[id] = sum / (1 + expf(-sum));");
   const std::string said = "every result goes through a SiLU (Swish), which is not of the layer";

@@ -111,6 +111,8 @@ TEST(Pointwise, NoFunctionIsNone) {
   EXPECT_EQ(told([](double, double, int64_t r, int64_t j) { return 9 * drawn(100'000 + 150 * r + j); }), "");
   EXPECT_EQ(told([](double v, double, int64_t, int64_t) { return std::max(v, 0.0); }, false, 5), "");
   EXPECT_EQ(told([](double, double, int64_t, int64_t) { return std::nan(""); }), "");
+  EXPECT_EQ(of_value([](double v) { return std::exp(v) * 1e18 - 1.69e38; }), "") << "what was there is no function";
+  EXPECT_EQ(of_value([](double v) { return std::exp(v) + 5e5; }), "");
 }
 
 ConvProblem layer() {

@@ -210,6 +210,8 @@ std::string case_part(const KernelCase& c, size_t number_of_case, bool open) {
       html_escape(c.idea));
   if (auto cause = c.report["verdict"].value("cause", json()); cause.is_string())
     h += "<p><b>Why</b> " + html_escape(cause.get<std::string>()) + ".</p>";
+  for (const auto& note : c.report["verdict"].value("notes", json::array()))
+    h += "<p class=\"dim\">To know: " + html_escape(note.get<std::string>()) + ".</p>";
   for (const auto& w : c.report.value("warnings", json::array()))
     h += "<p class=\"dim\">" + html_escape(w.get<std::string>()) + "</p>";
   for (size_t k = 0; k < c.pictures.size(); k++) {

@@ -46,7 +46,7 @@ Report report_from(const json& j, const Document& asked, bool final) {
   r.structural_zeros = whole(p, "structural_zeros").value_or(0);
   r.flops = number(p, "flops").value_or(0), r.least_bytes = number(p, "least_bytes").value_or(0);
   const json& v = part(j, "verdict");
-  r.status = text(v, "status"), r.sentence = text(v, "sentence");
+  r.status = text(v, "status"), r.sentence = text(v, "sentence"), r.notes = texts(v, "notes");
   for (const auto& l : part(v, "layers")) {
     std::string said = text(l, "evidence");
     // What a driver names bounds a time from below; the floor of the panels is by what was measured. Recordings of

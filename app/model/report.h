@@ -70,6 +70,7 @@ struct Report {
 
   std::string status;  // right, wrong, crashed, hung, not-run; "" while not final
   std::string sentence;
+  std::vector<std::string> notes;  // to know beside the verdict, of a right one as well
   std::vector<ReportLayer> layers;
   std::string accuracy_allowed, accuracy_ran;
 

@@ -117,10 +117,11 @@ void why_it_is_wrong(Frame& f, const Report& r) {
   if (const size_t but = sentence.rfind(not_on_all); !whole && but != sentence.npos)
     dim_text(t, std::string(sentence.substr(but + 1)));
   ImGui::EndGroup();
-  tooltip(t, fmt::format("{}.\nFor example: {}.\nsource: computed from {} launches with one weight each, on {} small "
-                         "problems with this one's strides and shifts and with others{}",
-                         c->sentence, c->example, grouped(c->launches), c->problems,
-                         r.recorded.empty() ? "" : ", here; the verdict was recorded"));
+  tooltip(t,
+          fmt::format("{}.\n{}source: computed from {} launches, on {} small problems with this one's strides and "
+                      "shifts and with others{}",
+                      c->sentence, c->example.empty() ? "" : fmt::format("For example: {}.\n", c->example),
+                      grouped(c->launches), c->problems, r.recorded.empty() ? "" : ", here; the verdict was recorded"));
   copy_menu(f, "copy-why", [c] {
     std::string csv = fmt::format("what,value\ncause,{}\n", csv_field(c->sentence));
     csv += fmt::format("it takes,{}\nright is,{}\n", csv_field(c->formula), csv_field(c->right_formula));
@@ -201,6 +202,7 @@ void head(Frame& f, const Report& r, bool of_before) {
     wrapped(s);
     lines_it_names(f, s);
     why_it_is_wrong(f, r);
+    for (const std::string& note : r.notes) dim_text(t, "To know: " + note);
   }
   const std::string kernel = file_name(r.kernel.empty() ? f.document.kernel : r.kernel);
   dim_text(t,

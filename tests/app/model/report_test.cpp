@@ -71,7 +71,7 @@ json full() {
     "kernel": {"name": "S4", "file": "kernels/specimens/s4.cu", "requires": []},
     "problem": {"out_length": 10, "flops": 1.5e9, "least_bytes": 4096, "structural_zeros": 3},
     "device": {"kind": "cuda", "name": "NVIDIA H200"},
-    "verdict": {"status": "wrong", "sentence": "wrong: much", "exit_code": 1,
+    "verdict": {"status": "wrong", "sentence": "wrong: much", "exit_code": 1, "notes": ["its weights are its own"],
                 "layers": [{"name": "shape", "status": "pass", "evidence": "as it should be"}, {"name": "bound", "status": "fail", "evidence": "3"}]},
     "accuracy": {"allowed": "strict", "ran": "strict"},
     "error": {"elements": 30, "failing": 3, "failing_fraction": 0.1, "max_abs": "Infinity", "max_bound_ratio": "NaN", "rms_rel": null, "nan": 1, "inf": 1, "unwritten": 0,
@@ -90,6 +90,7 @@ json full() {
 
 TEST(Report, EveryField) {
   Report r = report_from(full(), {}, false);
+  EXPECT_EQ(r.notes, std::vector<std::string>{"its weights are its own"});
   EXPECT_FALSE(r.final);
   EXPECT_EQ(r.key, "0123456789abcdef");
   EXPECT_EQ(r.own_length, 9);

@@ -11,6 +11,7 @@
 #include "kernels/runtime/simt/executor.h"
 #include "kernels/runtime/stand_ins.h"
 #include "kernels/verify/compare.h"
+#include "kernels/verify/if_it_runs.h"
 #include "kernels/verify/probe_inputs.h"
 #include "kernels/verify/problem_memory.h"
 #include "kernels/verify/pyramid.h"
@@ -62,56 +63,54 @@ constexpr Quantity quantities[] = {
     {"N·Cin·L", [](const ConvProblem& p) { return p.x_elements(); }, true},
 };
 
+// By how many threads of a block a side of the grid is divided, in words.
+std::string threads_of(size_t side, int64_t multiple) {
+  return multiple == 1 ? fmt::format("block.{}", side_names[side])
+                       : fmt::format("({}·block.{})", multiple, side_names[side]);
+}
+
 // One change of a launch, and its words.
 struct Change {
-  std::string what, is, right;
+  std::string what;  // without its end: that it is right with it
   std::function<Launched(const ConvProblem&, const Launched&)> of;
-  bool with_numbers = false;  // what is there now is to be told as well
-  size_t side = 0;            // of the grid, then
+  // A side of the grid that is to be this; "": sides that are exchanged.
+  std::string right = {};
+  size_t side = 0;
 };
 
 std::vector<Change> changes() {
-  std::vector<Change> all;
-  all.push_back(
-      {"the grid and the block of its launch are exchanged", "", "", [](const ConvProblem&, const Launched& l) {
-         return Launched{l.block, l.grid};
-       }});
-  for (const bool grid : {true, false}) {
-    const char* whose = grid ? "grid" : "block";
+  std::vector<Change> all{{"the grid and the block of its launch are exchanged: the other way round",
+                           [](const ConvProblem&, const Launched& l) {
+                             return Launched{l.block, l.grid};
+                           }}};
+  for (const auto& [whose, sides] : {std::pair{"grid", &Launched::grid}, {"block", &Launched::block}}) {
     for (const auto& [a, b] : {std::pair<size_t, size_t>{0, 1}, {0, 2}, {1, 2}})
-      all.push_back(
-          {fmt::format("{}.{} and {}.{} of its launch are exchanged", whose, side_names[a], whose, side_names[b]), "",
-           "", [=](const ConvProblem&, Launched l) {
-             Sides& s = grid ? l.grid : l.block;
-             std::swap(s[a], s[b]);
-             return l;
-           }});
+      all.push_back({fmt::format("{0}.{1} and {0}.{2} of its launch are exchanged: the other way round", whose,
+                                 side_names[a], side_names[b]),
+                     [sides = sides, a = a, b = b](const ConvProblem&, Launched l) {
+                       std::swap((l.*sides)[a], (l.*sides)[b]);
+                       return l;
+                     }});
     for (const bool left : {true, false})
-      all.push_back(
-          {fmt::format("the sides of the {0} of its launch are in a wrong order: with its ({1}) for (x, y, z)", whose,
-                       left ? "y, z, x" : "z, x, y"),
-           "", "", [=](const ConvProblem&, Launched l) {
-             Sides& s = grid ? l.grid : l.block;
-             s = left ? Sides{s[1], s[2], s[0]} : Sides{s[2], s[0], s[1]};
-             return l;
-           }});
+      all.push_back({fmt::format("the sides of the {} of its launch are in a wrong order: with its ({}) for (x, y, z)",
+                                 whose, left ? "y, z, x" : "z, x, y"),
+                     [sides = sides, left](const ConvProblem&, Launched l) {
+                       Sides& s = l.*sides;
+                       s = left ? Sides{s[1], s[2], s[0]} : Sides{s[2], s[0], s[1]};
+                       return l;
+                     }});
   }
-  constexpr int64_t multiples[] = {1, 2, 4, 8};
   for (size_t side = 0; side < 3; side++)
     for (const Quantity& q : quantities)
-      for (const int64_t multiple : multiples) {
+      for (const int64_t multiple : {1, 2, 4, 8}) {
         if (!q.in_blocks && multiple > 1) continue;
-        const std::string by = multiple == 1 ? fmt::format("block.{}", side_names[side])
-                                             : fmt::format("({}·block.{})", multiple, side_names[side]);
-        Change c;
-        c.right = q.in_blocks ? fmt::format("⌈{}/{}⌉", q.name, by) : std::string(q.name);
-        c.what = fmt::format("grid.{} of its launch", side_names[side]);
-        c.with_numbers = true, c.side = side;
-        c.of = [&q, side, multiple](const ConvProblem& p, Launched l) {
-          l.grid[side] = q.in_blocks ? rounded_up(q.of(p), multiple * l.block[side]) : q.of(p);
-          return l;
-        };
-        all.push_back(std::move(c));
+        all.push_back({fmt::format("grid.{} of its launch", side_names[side]),
+                       [&q, side, multiple](const ConvProblem& p, Launched l) {
+                         l.grid[side] = q.in_blocks ? rounded_up(q.of(p), multiple * l.block[side]) : q.of(p);
+                         return l;
+                       },
+                       q.in_blocks ? fmt::format("⌈{}/{}⌉", q.name, threads_of(side, multiple)) : std::string(q.name),
+                       side});
       }
   return all;
 }
@@ -131,35 +130,32 @@ class Case {
     for (const Launch& l : plan.launches())
       if (!l.refused.empty() || !simt::launch_fault(l).empty()) return false;
     activity_.check();
-    try {
-      ProblemMemory memory(emulator, p_, in_, plan.out_length(), plan.workspace_bytes(), &activity_);
-      memory.fill_output(unwritten_word, &activity_);
+    return on_memory(emulator, plan, [&](const ProblemMemory& memory) {
       emulator.run(kernel_, plan, memory.at(), {.order_seed = order_seed, .activity = &activity_});
       const HostBytes y = memory.output(p_, plan.out_length());
       CompareOptions o;
       o.exactness = Exactness::bitwise;
       return compare(p_, *oracle_, {p_.dtype, y.data(), plan.out_length()}, o, &activity_).failing == 0;
-    } catch (const KernelFault&) {
-    } catch (const MissingError&) {
-    } catch (const InputError&) {
-    }
-    return false;
+    });
   }
 
   // Fewer blocks are right as well where all of them write the same outputs, each its part of the sums.
   bool races(Device& emulator) const {
-    try {
-      ProblemMemory memory(emulator, p_, in_, plan_.out_length(), plan_.workspace_bytes(), &activity_);
-      memory.fill_output(unwritten_word, &activity_);
+    return on_memory(emulator, plan_, [&](const ProblemMemory& memory) {
       return !find_races(emulator, kernel_, p_, memory.at(), activity_).race.empty();
-    } catch (const KernelFault&) {
-    } catch (const MissingError&) {
-    } catch (const InputError&) {
-    }
-    return false;
+    });
   }
 
  private:
+  template <class Is>
+  bool on_memory(Device& emulator, const Plan& plan, Is is) const {
+    return if_it_runs([&] {
+             ProblemMemory memory(emulator, p_, in_, plan.out_length(), plan.workspace_bytes(), &activity_);
+             memory.fill_output(unwritten_word, &activity_);
+             return is(memory);
+           }) == true;
+  }
+
   const KernelDefinition& kernel_;
   const ConvProblem p_;
   const Inputs in_;
@@ -174,12 +170,10 @@ std::vector<std::unique_ptr<Case>> cases_for(const KernelDefinition& kernel, con
   std::vector<std::unique_ptr<Case>> all;
   auto add = [&](const ConvProblem& q) {
     if (check(q) || !kernel.unsupported(q).empty()) return;
-    if (auto in = exact_inputs(q, shapes_seed)) try {
-        all.push_back(std::make_unique<Case>(kernel, q, std::move(*in), activity));
-      } catch (const KernelFault&) {
-      } catch (const MissingError&) {
-      } catch (const InputError&) {
-      }
+    auto in = exact_inputs(q, shapes_seed);
+    if (!in) return;
+    auto one = if_it_runs([&] { return std::make_unique<Case>(kernel, q, std::move(*in), activity); });
+    if (one) all.push_back(std::move(*one));
   };
   int64_t length = 300, batch = 3;
   for (const ConvProblem& small : small_problems(kernel, p)) {
@@ -224,8 +218,7 @@ std::string known_as(const std::vector<std::unique_ptr<Case>>& cases, size_t lau
     if (!q.in_blocks && always([&](const ConvProblem& p, int64_t) { return q.of(p); })) return q.name;
     if (!q.in_blocks) continue;
     for (const int64_t multiple : {1, 2, 4, 8, 16, 32}) {
-      const std::string by = multiple == 1 ? fmt::format("block.{}", side_names[side])
-                                           : fmt::format("({}·block.{})", multiple, side_names[side]);
+      const std::string by = threads_of(side, multiple);
       if (always([&](const ConvProblem& p, int64_t t) { return rounded_up(q.of(p), multiple * t); }))
         return fmt::format("⌈{}/{}⌉", q.name, by);
       if (always([&](const ConvProblem& p, int64_t t) { return q.of(p) / (multiple * t); }))
@@ -252,11 +245,12 @@ std::optional<LaunchShapeFault> launch_shape_fault(const KernelDefinition& kerne
   const size_t launches = order.front()->plan().launches().size();
   for (const Case* c : order)
     if (c->plan().launches().size() != launches) return {};
+  const std::vector<Change> all_changes = changes();
   for (size_t launch = 0; launch < launches; launch++) {
     // Its sums may go through memory of its own, from which PyTorch's launches make the output.
     const Launch& own = order.front()->plan().launches()[launch];
     if (own.fills_bytes || own.packs || is_stand_in(own.entry.name)) continue;
-    for (const Change& change : changes()) {
+    for (const Change& change : all_changes) {
       auto shaped = [&](const Case& c) {
         const Launched then = change.of(c.problem(), launched(c.plan().launches()[launch]));
         Plan plan = c.plan();
@@ -273,17 +267,14 @@ std::optional<LaunchShapeFault> launch_shape_fault(const KernelDefinition& kerne
       if (!all || !std::all_of(order.begin(), order.end(),
                                [&](const Case* c) { return c->right(*emulator, shaped(*c), other_order); }))
         continue;
-      if (change.with_numbers && wrong.front()->races(*emulator)) continue;
+      if (!change.right.empty() && wrong.front()->races(*emulator)) continue;
       LaunchShapeFault fault{change.what, "", "", runs};
-      if (change.with_numbers) {
-        const std::string now = known_as(cases, launch, change.side);
-        const std::string side = fmt::format("grid.{}", side_names[change.side]);
-        fault.right = side + " = " + change.right, fault.is = now.empty() ? "" : side + " = " + now;
-        fault.what += now.empty() ? fmt::format(" is another number than {}", change.right)
-                                  : fmt::format(" is {}, where {} belongs", now, change.right);
-        fault.what += ": with that";
-      } else if (fault.what.ends_with("exchanged")) {
-        fault.what += ": the other way round";
+      if (!change.right.empty()) {
+        const std::string now = known_as(cases, launch, change.side),
+                          side = fmt::format("grid.{} = ", side_names[change.side]);
+        fault.right = side + change.right, fault.is = now.empty() ? "" : side + now;
+        fault.what += now.empty() ? fmt::format(" is another number than {}: with that", change.right)
+                                  : fmt::format(" is {}, where {} belongs: with that", now, change.right);
       }
       fault.what += fmt::format(" it is right on {} small problems", cases.size());
       return fault;

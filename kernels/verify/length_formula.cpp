@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <optional>
 
-#include "kernels/base/error.h"
+#include "kernels/verify/if_it_runs.h"
 #include "kernels/verify/pattern.h"
 
 namespace convscope {
@@ -67,12 +67,7 @@ std::vector<Sample> samples_near(const KernelDefinition& kernel, ConvProblem p, 
     p.length = draw(5, 15), p.stride = draw(1, 5), p.padding = draw(0, 4), p.dilation = draw(1, 4);
     p.kernel_size = draw(1, 6), p.output_padding = draw(0, 4);
     if (p.out_length() <= 0 || check(p) || !kernel.unsupported(p).empty()) continue;
-    try {
-      all.push_back({p, kernel.plan_for(p).out_length()});
-    } catch (const KernelFault&) {
-    } catch (const MissingError&) {
-    } catch (const InputError&) {
-    }
+    if (const auto length = if_it_runs([&] { return kernel.plan_for(p).out_length(); })) all.push_back({p, *length});
   }
   return all;
 }

@@ -7,6 +7,7 @@
 
 #include "kernels/base/text.h"
 #include "kernels/verify/pattern_values.h"
+#include "kernels/verify/pointwise.h"
 
 namespace convscope {
 namespace {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <numeric>
 #include <set>
 
 #include "kernels/base/text.h"
@@ -91,32 +90,6 @@ std::string find_bias_times(const ConvProblem& p, const std::vector<SampleRow>& 
   if (most_of(by_product, places))
     return p.in_per_group() == 1 ? "the bias is added once a tap" : "the bias is added once a tap and input channel";
   return most_of(by_tap, places) ? "the bias is added once a tap" : "";
-}
-
-std::string find_activation(const std::vector<SampleRow>& wrong) {
-  int64_t below = 0, above = 0, fits = 0;
-  std::optional<double> slope;
-  for (const auto& s : wrong)
-    for (size_t j = 0; j < s.got.size(); j++) {
-      const double got = s.got[j], expected = s.expected[j];
-      if (expected >= 0) {
-        above += expected > 0, fits += got == expected;
-        continue;
-      }
-      if (!slope) slope = got / expected;
-      below++, fits += std::fabs(got - *slope * expected) <= 1e-2 * std::fabs(*slope * expected);
-    }
-  const auto all = std::accumulate(wrong.begin(), wrong.end(), int64_t{0}, [](int64_t n, const SampleRow& s) {
-    return n + static_cast<int64_t>(s.got.size());
-  });
-  if (below < few || above < few || !slope || !most_of(fits, all)) return "";
-  if (*slope == 0) return "negative values are 0, as behind a ReLU, which is not of the layer";
-  if (*slope == -1) return "negative values have lost their sign";
-  return *slope > 0 && *slope < 0.6
-             ? fmt::format(
-                   "negative values are {:.3g} times the right ones, as behind a LeakyReLU, which is not of the layer",
-                   *slope)
-             : "";
 }
 
 std::string find_carried_sum(const ConvProblem& p, const std::vector<SampleRow>& wrong,

@@ -17,9 +17,6 @@ std::optional<double> find_nearness(const ConvProblem& p, const Comparison& exac
 // should be once; "" when that says nothing. Never added is a missing bias, and not said here.
 std::string find_bias_times(const ConvProblem& p, const std::vector<SampleRow>& wrong);
 
-// "negative values are 0, as behind a ReLU": what follows the layer in a model, and is not of it; "" where it is none.
-std::string find_activation(const std::vector<SampleRow>& wrong);
-
 // "sums go on from the position before …": to what belongs there another output of the same thread is added, whose sum
 // is not reset in between; "" where that is not so. biases: of all channels, empty without a bias. first: the first
 // wrong output, flat.

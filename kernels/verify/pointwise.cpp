@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kernels/reference/oracle.h"
+#include "kernels/verify/if_it_runs.h"
 #include "kernels/verify/probe_inputs.h"
 #include "kernels/verify/prober.h"
 
@@ -165,14 +166,17 @@ std::string two_slopes(const Places& p, Of of) {
                               of == Of::sums ? " before the bias is added" : "", not_of_it));
 }
 
-std::string named(const Places& p, Of of) {
-  // Plain, times a number, and with another one added: what says least that is not seen comes first.
-  for (const int freedom : {0, 1, 2}) {
+// What results may be besides the function's own: nothing, times a number, and with another one added.
+enum Freedom { plain, times, times_and_plus };
+
+std::string named(const Places& p, Of of, Freedom most) {
+  // What says least that is not seen comes first.
+  for (int freedom = plain; freedom <= most; freedom++) {
     const Named* best = nullptr;
     Line of_best;
     double least = std::numeric_limits<double>::infinity();
     for (const Named& n : functions) {
-      const Line line = freedom ? line_of(p.all(), freedom == 2, n.f) : Line{};
+      const Line line = freedom ? line_of(p.all(), freedom == times_and_plus, n.f) : Line{};
       const auto left = p.left_by([&](double v) { return line(n.f(v)); });
       if (!left || *left >= least || std::fabs(line.times) < 1e-2 || std::fabs(line.plus) > 100) continue;
       best = &n, of_best = line, least = *left;
@@ -186,7 +190,7 @@ std::string named(const Places& p, Of of) {
     std::string words = fmt::format("every {} {}{}", of == Of::sums ? "sum" : "result",
                                     name.starts_with("is ") ? "" : "goes through ", name);
     if (freedom) words += fmt::format(" times {:.3g}", of_best.times);
-    if (freedom == 2) words += fmt::format(" plus {:.3g}", of_best.plus);
+    if (freedom == times_and_plus) words += fmt::format(" plus {:.3g}", of_best.plus);
     if (of == Of::sums) words += " before the bias is added";
     return finished(of, words + not_of_it);
   }
@@ -272,14 +276,30 @@ std::string find_pointwise(DType type, const std::vector<SampleRow>& rows) {
        {std::pair{Of::results, &results}, {Of::sums, &sums}, {Of::without_bias, &without_bias}}) {
     if (of != Of::results && !any_bias) break;
     const pointwise::Places p(*places, slack);
-    for (auto* words : {named, two_slopes, limits})
-      if (std::string found = words(p, of); !found.empty()) return found;
+    std::string found = named(p, of, times_and_plus);
+    for (auto* words : {two_slopes, limits})
+      if (found.empty()) found = words(p, of);
+    if (!found.empty()) return found;
   }
   if (std::string line = line_of_results(as_they_are); !line.empty()) return line;
   // A factor alone is told in other words, which have its name.
   if (as_they_are.left_by(line_of(results, false, [](double v) { return v; }))) return "";
   if (std::string lines = lines_of_rows(rows, slack); !lines.empty()) return lines;
   return some_function(as_they_are);
+}
+
+std::string find_activation(const std::vector<SampleRow>& rows) {
+  using namespace pointwise;
+  std::vector<Place> results;
+  for (const SampleRow& row : rows)
+    for (size_t j = 0; j < row.got.size(); j++) results.push_back({row.expected[j], row.got[j]});
+  size_t below = 0, above = 0;
+  for (const Place& p : results) below += p.value<0, above += p.value> 0;
+  if (below < few || above < few) return "";
+  const pointwise::Places p(std::move(results), slack_of(DType::bf16));
+  if (p.left_by([](double v) { return v; })) return "";
+  const std::string found = named(p, Of::results, plain);
+  return found.empty() ? two_slopes(p, Of::results) : found;
 }
 
 std::string behind_the_layer(Device& device, const KernelDefinition& kernel, ConvProblem p, Activity& activity) {
@@ -289,28 +309,24 @@ std::string behind_the_layer(Device& device, const KernelDefinition& kernel, Con
     if (check(longer) || !kernel.unsupported(longer).empty()) break;
   }
   if (!kernel.unsupported(p).empty()) return "";
-  try {
-    Prober prober(device, kernel, p, activity);
-    if (prober.own_length() != p.out_length()) return "";
-    const Inputs in = value_inputs(p, pointwise::values_seed);
-    prober.set(in);
-    prober.element(0, 0, 0);
-    const auto oracle = make_cpu_oracle(p, in);
-    std::vector<SampleRow> rows;
-    for (int64_t row = 0; row < p.batch * p.out_channels; row++) {
-      SampleRow s{row, 0, prober.row(row / p.out_channels, row % p.out_channels, 0, p.out_length()),
-                  std::vector<double>(static_cast<size_t>(p.out_length())), p.bias ? in.b.at(row % p.out_channels) : 0};
-      oracle->compute({row, 1, 0, p.out_length()}, s.expected.data(), nullptr);
-      rows.push_back(std::move(s));
-    }
-    return find_pointwise(p.dtype, rows);
-  } catch (const InputError&) {
-  } catch (const MissingError&) {
-  } catch (const KernelFault&) {
-  } catch (const DeviceError& e) {
-    if (e.poisoned()) throw;
-  }
-  return "";
+  return if_it_runs([&]() -> std::string {
+           Prober prober(device, kernel, p, activity);
+           if (prober.own_length() != p.out_length()) return "";
+           const Inputs in = value_inputs(p, pointwise::values_seed);
+           prober.set(in);
+           prober.element(0, 0, 0);
+           const auto oracle = make_cpu_oracle(p, in);
+           std::vector<SampleRow> rows;
+           for (int64_t row = 0; row < p.batch * p.out_channels; row++) {
+             SampleRow s{row, 0, prober.row(row / p.out_channels, row % p.out_channels, 0, p.out_length()),
+                         std::vector<double>(static_cast<size_t>(p.out_length())),
+                         p.bias ? in.b.at(row % p.out_channels) : 0};
+             oracle->compute({row, 1, 0, p.out_length()}, s.expected.data(), nullptr);
+             rows.push_back(std::move(s));
+           }
+           return find_pointwise(p.dtype, rows);
+         })
+      .value_or("");
 }
 
 }  // namespace convscope

@@ -15,8 +15,12 @@ namespace convscope {
 // in `type`. "" where they are right, or no function of the right ones gives nearly all of them.
 std::string find_pointwise(DType type, const std::vector<SampleRow>& rows);
 
-// The same of a kernel that is run on p, which is small, or on a longer one like it. "" where it cannot be run, too.
-// Errors: Cancelled; DeviceError when the device cannot be used again.
+// The same of integers, as the exact pass has them: too large to tell apart what is nearly a ReLU, and all that there
+// is where no other inputs are asked.
+std::string find_activation(const std::vector<SampleRow>& rows);
+
+// The same as find_pointwise() of a kernel that is run on p, which is small, or on a longer one like it. "" where it
+// cannot be run, too. Errors: Cancelled; DeviceError when the device cannot be used again.
 std::string behind_the_layer(Device& device, const KernelDefinition& kernel, ConvProblem p, Activity& activity);
 
 }  // namespace convscope

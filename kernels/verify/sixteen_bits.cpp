@@ -10,6 +10,7 @@
 
 #include "kernels/base/text.h"
 #include "kernels/problem/counts.h"
+#include "kernels/verify/if_it_runs.h"
 #include "kernels/verify/prober.h"
 
 namespace convscope {
@@ -99,16 +100,11 @@ std::string rounded_to_sixteen_bits(Device& device, const KernelDefinition& kern
   if (p.in_per_group() < 3) p.in_channels = 4 * p.groups;
   const auto place = check(p) ? std::nullopt : some_place(p);
   if (!place || !kernel.unsupported(p).empty()) return "";
-  try {
-    Sums sums(device, kernel, p, *place, activity);
-    return fault(sums, p.dtype);
-  } catch (const InputError&) {
-  } catch (const MissingError&) {
-  } catch (const KernelFault&) {
-  } catch (const DeviceError& e) {
-    if (e.poisoned()) throw;
-  }
-  return "";
+  return if_it_runs([&] {
+           Sums sums(device, kernel, p, *place, activity);
+           return fault(sums, p.dtype);
+         })
+      .value_or("");
 }
 
 }  // namespace convscope

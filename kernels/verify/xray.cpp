@@ -398,8 +398,15 @@ Xray xray_by_stand_ins(Device& device, const KernelDefinition& kernel, const Con
     }
     x.problems.push_back(std::move(at));
   }
+  // What follows has the places behind the small problems: a kernel that ends the engine there is asked without.
+  auto begins = [&](size_t step) {
+    const size_t place = problems.size() + step;
+    if (limits.left_out.contains(place)) return false;
+    if (limits.begins) limits.begins(place);
+    return true;
+  };
   // What is done to every result hides its products, or leaves them as they are: neither says anything of it.
-  if (tell_pointwise(x, mapped, device, kernel, activity)) return x;
+  if (begins(behind_it) && tell_pointwise(x, mapped, device, kernel, activity)) return x;
   std::string left_of_asked;  // outputs that nobody writes there
   // Where the first, which stands for the asked one, is right and others are not, the asked one may be wrong as well:
   // then it stands for itself, as long as it can be mapped.
@@ -418,13 +425,6 @@ Xray xray_by_stand_ins(Device& device, const KernelDefinition& kernel, const Con
       if (!clear) left_of_asked = outputs_left_on(device, kernel, p, activity);
       mapped.insert(mapped.begin(), std::move(*one));
     }
-  // What follows has the places behind the small problems: a kernel that ends the engine there is asked without.
-  auto begins = [&](size_t step) {
-    const size_t place = problems.size() + step;
-    if (limits.left_out.contains(place)) return false;
-    if (limits.begins) limits.begins(place);
-    return true;
-  };
   auto look_at_sizes = [&](Told told, bool pieces) {
     tell_fixed(x,
                fixed_sizes(device, kernel, p, accuracy,

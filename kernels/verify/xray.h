@@ -56,9 +56,10 @@ std::string right_index();
 // the smallest that fails is told (xray_sizes.h), or else other sizes with which it is wrong (fixed_sizes.h). Of
 // one whose products no formula gives the first is judged as well: what races, or is not set, says more. Among
 // limits.left_out longer problems, those pieces, other sizes, what is judged, larger ones, other launches
-// (launch_shapes.h) and p itself have the places behind the last small problem, in this order. Of one that is right on what stands for p, and not in general, p itself
-// is judged, or what is as large where p takes too long: right_here_only is said of what is right there alone.
-// Errors: InputError for an illegal problem; Cancelled; DeviceError when the device cannot be used again.
+// (launch_shapes.h), what is done behind the layer (pointwise.h) and p itself have the places behind the last small
+// problem, in this order. Of one that is right on what stands for p, and not in general, p itself is judged, or what is
+// as large where p takes too long: right_here_only is said of what is right there alone. Errors: InputError for an
+// illegal problem; Cancelled; DeviceError when the device cannot be used again.
 Xray xray(Device& device, const KernelDefinition& kernel, const ConvProblem& p, Accuracy accuracy,
           const XrayLimits& limits, Activity& activity);
 

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 #include <vector>
 
-#include "kernels/base/error.h"
 #include "kernels/problem/counts.h"
 #include "kernels/verify/channels_left.h"
+#include "kernels/verify/if_it_runs.h"
 #include "kernels/verify/pattern.h"
 #include "kernels/verify/pattern_values.h"
 
@@ -43,30 +43,17 @@ Mapped mapped_on(Device& device, const KernelDefinition& kernel, const ConvProbl
 
 std::optional<Mapped> maybe_mapped_on(Device& device, const KernelDefinition& kernel, const ConvProblem& q,
                                       Activity& activity) {
-  try {
-    return mapped_on(device, kernel, q, activity);
-  } catch (const KernelFault&) {
-  } catch (const InputError&) {
-  } catch (const MissingError&) {
-  } catch (const DeviceError& e) {
-    if (e.poisoned()) throw;
-  }
-  return {};
+  return if_it_runs([&] { return mapped_on(device, kernel, q, activity); });
 }
 
 std::string outputs_left_on(Device& device, const KernelDefinition& kernel, const ConvProblem& p, Activity& activity) {
   constexpr double most_products = 3e7;
   if (walked_products(p) > most_products) return "";
-  std::vector<int64_t> left;
-  try {
-    if (kernel.plan_for(p).out_length() != p.out_length()) return "";
-    left = outputs_left(device, kernel, p, activity);
-  } catch (const KernelFault&) {
-  } catch (const InputError&) {
-  } catch (const MissingError&) {
-  } catch (const DeviceError& e) {
-    if (e.poisoned()) throw;
-  }
+  const std::vector<int64_t> left = if_it_runs([&] {
+                                      return kernel.plan_for(p).out_length() == p.out_length()
+                                                 ? outputs_left(device, kernel, p, activity)
+                                                 : std::vector<int64_t>();
+                                    }).value_or(std::vector<int64_t>());
   const auto lost = static_cast<int64_t>(left.size());
   if (!lost) return "";
   std::vector<int64_t> channels;

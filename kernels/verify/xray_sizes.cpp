@@ -7,6 +7,7 @@
 
 #include "kernels/problem/counts.h"
 #include "kernels/verify/fuzz.h"
+#include "kernels/verify/if_it_runs.h"
 #include "kernels/verify/index_channels.h"
 #include "kernels/verify/judge.h"
 
@@ -37,19 +38,13 @@ std::vector<ConvProblem> pieces(const ConvProblem& p) {
 
 // What its products are on the smallest problem.
 void look_at_products(SizeFault& fault, Device& device, const KernelDefinition& kernel, Activity& activity) {
-  try {
-    IndexMap m = index_map(device, kernel, fault.smallest, activity);
-    fault.mapped = true, fault.launches = m.launches;
-    if (first_deviation(m).empty()) return;
-    if (const auto s = structure_of(m))
-      for (const auto& f : s->faults) fault.what += (fault.what.empty() ? "" : "; ") + f;
-    if (fault.what.empty()) fault.what = first_deviation(m), fault.odd = std::move(m);
-  } catch (const InputError&) {  // too large
-  } catch (const MissingError&) {
-  } catch (const KernelFault&) {
-  } catch (const DeviceError& e) {
-    if (e.poisoned()) throw;
-  }
+  auto m = if_it_runs([&] { return index_map(device, kernel, fault.smallest, activity); });  // nothing: too large
+  if (!m) return;
+  fault.mapped = true, fault.launches = m->launches;
+  if (first_deviation(*m).empty()) return;
+  if (const auto s = structure_of(*m))
+    for (const auto& f : s->faults) fault.what += (fault.what.empty() ? "" : "; ") + f;
+  if (fault.what.empty()) fault.what = first_deviation(*m), fault.odd = std::move(*m);
 }
 
 RunReport judged(Device& device, const KernelDefinition& kernel, const ConvProblem& q, Accuracy accuracy,
@@ -67,17 +62,10 @@ RunReport judged(Device& device, const KernelDefinition& kernel, const ConvProbl
 std::optional<bool> sums_are_right(Device& device, const KernelDefinition& kernel, const ConvProblem& q,
                                    Accuracy accuracy, Activity& activity) {
   if (check(q) || !kernel.unsupported(q).empty()) return {};
-  try {
-    const Verdict v = judged(device, kernel, q, accuracy, activity).verdict;
-    if (v.status == Status::right) return true;
-    return v.status == Status::wrong && !v.results_are_right() ? std::optional(false) : std::nullopt;
-  } catch (const InputError&) {  // too large for this machine
-  } catch (const MissingError&) {
-  } catch (const KernelFault&) {
-  } catch (const DeviceError& e) {
-    if (e.poisoned()) throw;
-  }
-  return {};
+  const auto v = if_it_runs([&] { return judged(device, kernel, q, accuracy, activity).verdict; });
+  if (!v) return {};
+  if (v->status == Status::right) return true;
+  return v->status == Status::wrong && !v->results_are_right() ? std::optional(false) : std::nullopt;
 }
 
 SeenBeside seen_beside(Device& device, const KernelDefinition& kernel, const ConvProblem& p, Accuracy accuracy,

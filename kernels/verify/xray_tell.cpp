@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "kernels/base/error.h"
+#include "kernels/verify/if_it_runs.h"
 #include "kernels/verify/pointwise.h"
 #include "kernels/verify/races.h"
 #include "kernels/verify/xray_words.h"
@@ -16,13 +16,7 @@ namespace {
 
 // What is wrong with it on p itself; nothing where that is not known.
 std::optional<std::string> wrong_shape_of(const KernelDefinition& kernel, const ConvProblem& p) {
-  try {
-    return kernel.plan_for(p).wrong_shape();
-  } catch (const KernelFault&) {
-  } catch (const InputError&) {
-  } catch (const MissingError&) {
-  }
-  return {};
+  return if_it_runs([&] { return kernel.plan_for(p).wrong_shape(); });
 }
 
 }  // namespace

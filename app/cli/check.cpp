@@ -25,18 +25,6 @@ std::vector<std::string> not_given(const json& report) {
   return kernel.is_object() ? kernel.value("not_given", std::vector<std::string>()) : std::vector<std::string>();
 }
 
-// What asks for this problem.
-std::string options_of(const RunRequest& r) {
-  const ConvProblem none, &p = r.problem;
-  std::string out = names_file(r.kernel) ? " --trust" : "";
-  for (const auto& f : problem_fields())
-    if (p.*f.value != none.*f.value) out += fmt::format(" --{} {}", kebab(f.name), p.*f.value);
-  if (p.bias) out += " --bias";
-  out += forms::kind_options(p.dtype, name_of(r.accuracy));
-  if (r.inputs.seed != InputSpec{}.seed) out += fmt::format(" --seed {}", r.inputs.seed);
-  return out;
-}
-
 struct Failing {
   json first, smallest;  // reports
   std::optional<OwnLayer> own;
@@ -154,11 +142,11 @@ void print(const Fuzz& fuzz, const RunRequest& r, const FuzzSpec& spec, const Fa
                  verdict["cause"].is_string() ? text(verdict, "cause") : text(verdict, "cause_reason"));
     RunRequest smallest = r;
     smallest.problem = fuzz.smallest()->problem;
-    fmt::print("\n  see it    convscope run {}{}\n", r.kernel, options_of(smallest));
+    fmt::print("\n  see it    convscope run {}{}\n", r.kernel, forms::problem_options(smallest));
     if (const json& at = failing.smallest.at("error"); at.is_object() && at.value("first_failing", json()).is_object())
       fmt::print("            convscope explain {} --at {},{},{}{}\n", r.kernel,
                  at["first_failing"]["n"].get<int64_t>(), at["first_failing"]["co"].get<int64_t>(),
-                 at["first_failing"]["j"].get<int64_t>(), options_of(smallest));
+                 at["first_failing"]["j"].get<int64_t>(), forms::problem_options(smallest));
     // Whoever wrote numbers into it wants to know whether it is right with these.
     if (auto fixed = verdict.find("cause_fixed"); fixed != verdict.end()) {
       std::string with;

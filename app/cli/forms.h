@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/engine/codec.h"
+#include "app/cli/options.h"
 #include "app/engine/json_fields.h"
 #include "kernels/base/text.h"
 #include "kernels/runtime/registry.h"
@@ -43,6 +44,18 @@ inline std::string kind_options(DType type, std::string_view accuracy) {
   std::string out;
   if (type != DType::f32) out += fmt::format(" --dtype {}", name_of(type));
   if (!accuracy.empty() && accuracy != name_of(Accuracy::strict)) out += fmt::format(" --accuracy {}", accuracy);
+  return out;
+}
+
+// What asks for this problem of this kernel: " --trust --stride 2".
+inline std::string problem_options(const RunRequest& r) {
+  const ConvProblem none, &p = r.problem;
+  std::string out = names_file(r.kernel) ? " --trust" : "";
+  for (const auto& f : problem_fields())
+    if (p.*f.value != none.*f.value) out += fmt::format(" --{} {}", kebab(f.name), p.*f.value);
+  if (p.bias) out += " --bias";
+  out += kind_options(p.dtype, name_of(r.accuracy));
+  if (r.inputs.seed != InputSpec{}.seed) out += fmt::format(" --seed {}", r.inputs.seed);
   return out;
 }
 

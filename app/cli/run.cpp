@@ -59,6 +59,17 @@ json run_report(Session& session, const RunRequest& r) {
   }
 }
 
+namespace {
+
+// Of a kernel file that is wrong: how one looks for an edit.
+std::string how_to_mend(const json& report, const RunRequest& r) {
+  if (!names_file(r.kernel) || report.at("verdict").at("status") != "wrong") return "";
+  return fmt::format("  mend it     convscope fix {}{} looks for one edit of the file that makes it right\n", r.kernel,
+                     forms::problem_options(r));
+}
+
+}  // namespace
+
 int verb_run(const CommonOptions& common, const ProblemOptions& problem, const RunOptionsCli& options) {
   RunRequest r = problem.request(options.kernel, common.device);
   if (!options.save.empty() && common.recording.empty()) {
@@ -101,7 +112,7 @@ int verb_run(const CommonOptions& common, const ProblemOptions& problem, const R
   if (common.json)
     print_json(report);
   else
-    std::fputs(report_text(report).c_str(), stdout);
+    std::fputs((report_text(report) + how_to_mend(report, r)).c_str(), stdout);
   return exit_code;
 }
 

@@ -79,6 +79,22 @@ Verb add_xray(CLI::App& program, CommonOptions& common) {
           }};
 }
 
+Verb add_fix(CLI::App& program, CommonOptions& common) {
+  auto* s = add_verb(program, "fix", "which one edit of a wrong kernel file's text makes it right, tried and judged");
+  auto kernel = kept<std::string>();
+  auto write = kept<bool>();
+  auto p = kept<ProblemOptions>();
+  s->add_option("KERNEL", *kernel, "a .cu or .py file");
+  s->add_flag("--write", *write, "make the edit in the file");
+  common.add_to(*s);
+  // It launches with inputs of its own.
+  p->add_to(*s, {.values = Uses::Values::accepted, .tolerance = false, .samples = false});
+  return {s, [&common, kernel, write, p] {
+            need(*kernel, "kernel", "fix mine.cu --trust --preset kernelbench-79-small");
+            return verb_fix(common, *p, *kernel, *write);
+          }};
+}
+
 Verb add_check(CLI::App& program, CommonOptions& common) {
   auto* s = add_verb(program, "check",
                      "a kernel on many problems that are drawn; the first that fails is made as small as it goes. "
@@ -323,7 +339,7 @@ CLI::App* add_verb(CLI::App& program, const char* name, const char* about) {
 
 std::vector<Verb> add_verbs(CLI::App& program, CommonOptions& common, const std::string& command) {
   return {add_demo(program, common),       add_run(program, common),    add_explain(program, common),
-          add_xray(program, common),       add_check(program, common),  add_profile(program, common),
+          add_xray(program, common),       add_fix(program, common),   add_check(program, common),  add_profile(program, common),
           add_bench(program, common),      add_sweep(program, common),  add_record(program, common, command),
           add_compare(program, common),    add_export(program, common), add_disassemble(program, common),
           add_list(program, common),       add_info(program, common),   add_screenshot(program, common),

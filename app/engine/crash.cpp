@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "kernels/runtime/simt/edited_memory.h"
 #include "kernels/runtime/simt/executor.h"
 #include "kernels/runtime/simt/trace.h"
 
@@ -172,6 +173,7 @@ bool leaves(const Failed& f, ucontext_t& context) {
 // the process is dying: an alarm ends it if either gets stuck. (Not used where a sanitizer has the signals; the next
 // one neither.)
 [[maybe_unused]] void last_words(int signal, siginfo_t* info, void* context) {
+  if (signal != SIGABRT) simt::leave_edited_host_code();
   const Failed f(signal, *info, *static_cast<ucontext_t*>(context));
   if (leaves(f, *static_cast<ucontext_t*>(context))) return;
   // Blocks of a kernel run on several threads, and what is wrong with one is wrong with others at the same time: the

@@ -244,6 +244,7 @@ Service::Reply Service::answer(const json& request, std::span<const std::byte> p
   if (type == "bench") return bench_several(request, payload, activity);
   if (type == "explain") return explain_one(request, payload, activity);
   if (type == "xray") return xray_one(request, payload, activity, partial);
+  if (type == "fix") return fix(request, payload, activity);
   if (type == "tile") return tile(request);
   if (type == "find") return find(request);
   if (type == "numbers") return numbers(request);

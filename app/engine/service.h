@@ -47,6 +47,7 @@ class Service {
   Reply explain_one(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity);
   Reply beside(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity);
   Reply judge(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity);
+  Reply fix(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity);
   Reply xray_one(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity,
                  const std::function<void(const std::string&)>& partial);
   Reply profile_one(const nlohmann::json& request, std::span<const std::byte> payload, Activity& activity);

@@ -16,6 +16,7 @@ Workbench::Workbench(EngineOptions options, std::function<void()> wake)
       pictures_(link_, runs_),
       beside_(link_, runs_, inventory_),
       causes_(link_, runs_, inventory_),
+      mending_(link_),
       explaining_(link_),
       measuring_(link_, runs_),
       checks_(link_, files_),
@@ -57,6 +58,7 @@ void Workbench::clear_the_way_for_a_run(bool again) {
   measuring_.give_way();
   // What is made again stands behind the question that its engine died of.
   if (!again) causes_.stop();
+  mending_.stop();
   beside_.stop();
 }
 
@@ -65,6 +67,7 @@ void Workbench::stop_for_new_text() {
   runs_.stop_for_new_text();
   measuring_.stop();
   causes_.stop();
+  mending_.stop();
   sources_.stop_for_new_text();
   measuring_.give_way();
 }

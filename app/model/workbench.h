@@ -14,6 +14,7 @@
 #include "app/model/explaining.h"
 #include "app/model/inventory.h"
 #include "app/model/measuring.h"
+#include "app/model/mending.h"
 #include "app/model/opened_files.h"
 #include "app/model/pictures.h"
 #include "app/model/planning.h"
@@ -48,6 +49,8 @@ class Workbench {
   const BesideOutput& beside() const { return beside_; }
   Causes& causes() { return causes_; }
   const Causes& causes() const { return causes_; }
+  Mending& mending() { return mending_; }
+  const Mending& mending() const { return mending_; }
   Explaining& explaining() { return explaining_; }
   const Explaining& explaining() const { return explaining_; }
   Measuring& measuring() { return measuring_; }
@@ -90,6 +93,7 @@ class Workbench {
   Pictures pictures_;
   BesideOutput beside_;
   Causes causes_;
+  Mending mending_;
   Explaining explaining_;
   Measuring measuring_;
   Checks checks_;

@@ -250,6 +250,20 @@ void App::xray() {
   show_panel_ = "Verdict";
 }
 
+bool App::can_mend() const {
+  const auto report = bench_->runs().report();
+  return report && report->final && !bench_->runs().running() &&
+         (report->status == "wrong" || report->status == "crashed") &&
+         (bench_->files().of(file_of_kernel(report->document.kernel)) ||
+          bench_->inventory().is_exhibit(report->document.kernel));
+}
+
+void App::mend() {
+  bench_->show_live(true);
+  bench_->mending().want(*bench_->runs().report());
+  show_panel_ = "Verdict";
+}
+
 void App::check_others() {
   if (bench_->checks().now().running) return bench_->checks().stop();
   bench_->show_live(true);

@@ -95,6 +95,8 @@ class App {
   void profile(bool full);
   void keep_measuring();  // or no more
   void xray();
+  bool can_mend() const;  // the verdict is of a wrong kernel with a text of its own
+  void mend();
   void check_others();  // or no more
   void compare();
   void sweep();  // or no more

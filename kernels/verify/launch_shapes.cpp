@@ -164,27 +164,14 @@ class Case {
   std::unique_ptr<Oracle> oracle_;
 };
 
-// Small ones, and longer ones of them with more sequences: several blocks along each side, and no two sizes alike on
-// all of them.
 std::vector<std::unique_ptr<Case>> cases_for(const KernelDefinition& kernel, const ConvProblem& p, Activity& activity) {
   std::vector<std::unique_ptr<Case>> all;
-  auto add = [&](const ConvProblem& q) {
-    if (check(q) || !kernel.unsupported(q).empty()) return;
+  for (const ConvProblem& q : small_and_longer_problems(kernel, p)) {
+    if (check(q) || !kernel.unsupported(q).empty()) continue;
     auto in = exact_inputs(q, shapes_seed);
-    if (!in) return;
+    if (!in) continue;
     auto one = if_it_runs([&] { return std::make_unique<Case>(kernel, q, std::move(*in), activity); });
     if (one) all.push_back(std::move(*one));
-  };
-  int64_t length = 300, batch = 3;
-  for (const ConvProblem& small : small_problems(kernel, p)) {
-    add(small);
-    ConvProblem q = small;
-    q.length = std::max<int64_t>(q.length, length / q.stride), q.batch = batch++;
-    length += 170;
-    add(q);
-    // Small ones have fewer channels behind the layer than before it, and than sequences.
-    q.out_channels = 11 * q.groups, q.batch = 1;
-    add(q);
   }
   return all;
 }

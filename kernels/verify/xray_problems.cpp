@@ -81,6 +81,22 @@ std::vector<ConvProblem> small_problems(const KernelDefinition& kernel, const Co
   return all;
 }
 
+std::vector<ConvProblem> small_and_longer_problems(const KernelDefinition& kernel, const ConvProblem& p) {
+  std::vector<ConvProblem> all;
+  int64_t length = 300, batch = 3;
+  for (const ConvProblem& small : small_problems(kernel, p)) {
+    all.push_back(small);
+    ConvProblem q = small;
+    q.length = std::max<int64_t>(q.length, length / q.stride), q.batch = batch++;
+    length += 170;
+    all.push_back(q);
+    // Small ones have fewer channels behind the layer than before it, and than sequences.
+    q.out_channels = 11 * q.groups, q.batch = 1;
+    all.push_back(q);
+  }
+  return all;
+}
+
 std::vector<LargerProblem> larger_problems(const KernelDefinition& kernel, const ConvProblem& p) {
   std::vector<LargerProblem> all;
   const auto small = small_problem(kernel, p);

@@ -9,6 +9,10 @@ namespace convscope {
 // The asked problem made small, then others whose terms differ from each other; none where the first does not exist.
 std::vector<ConvProblem> small_problems(const KernelDefinition& kernel, const ConvProblem& p);
 
+// Each of them, a longer one of it with more sequences (several blocks along each side), and that with more output
+// channels than anything else: no two sizes are alike on all of them.
+std::vector<ConvProblem> small_and_longer_problems(const KernelDefinition& kernel, const ConvProblem& p);
+
 // Problems as large as can be mapped: a warp, a tile or a part of a sum ends within none of the small ones.
 struct LargerProblem {
   // A long row of the channels that the first small problem has; a longer one of one channel a group; few positions and

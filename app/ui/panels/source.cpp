@@ -284,6 +284,7 @@ void keep_typing(Frame& f, State& s, bool marks_are_new) {
     if (const std::string why = edit.begin(s.editor, path, *own); !why.empty()) f.toast(why);
     edit.wanted.clear(), s.shown.clear(), s.errors.clear();
     decorate(s);
+    edit.type_what_is_put(f);
   }
   // It came, and another kernel was chosen meanwhile.
   if (const OpenedFile* w = f.bench.files().of(edit.wanted); w && !w->compiling && edit.wanted != path)

@@ -145,6 +145,28 @@ void SourceEdit::finish(Frame& f) {
   f.again_in(0);
 }
 
+void SourceEdit::type_what_is_put(Frame& f) {
+  if (!editor_ || put.second.empty()) return;
+  const auto [before, after] = std::exchange(put, {});
+  const std::string now = text();
+  if (now != before && now != before + '\n') return f.toast("The text has been changed since: nothing was put into it");
+  // Only what differs: the cursor and the marks of other lines stay, and one step takes it back.
+  const std::string from = with_plain_ends(now), to = with_plain_ends(after);
+  size_t head = 0, tail = 0;
+  while (head < std::min(from.size(), to.size()) && from[head] == to[head]) head++;
+  while (tail < std::min(from.size(), to.size()) - head && from[from.size() - 1 - tail] == to[to.size() - 1 - tail])
+    tail++;
+  // At whole lines: places count characters, not bytes.
+  while (head && from[head - 1] != '\n') head--;
+  while (tail && from[from.size() - tail - 1] != '\n') tail--;
+  auto line = [&](size_t at) { return static_cast<size_t>(std::count(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(at), '\n')); };
+  const TextEditor::DocPos begin(line(head), 0), end(line(from.size() - tail), 0);
+  editor_->ReplaceSectionText(begin, end, to.substr(head, to.size() - tail - head));
+  editor_->SetCursor(begin);
+  editor_->ScrollToLine(begin.line, TextEditor::Scroll::alignMiddle);
+  f.again_in(0);
+}
+
 void SourceEdit::drawn(bool focused) {
   if (editor_ && focused) keys_at_ = ImGui::GetFrameCount();
 }

@@ -55,6 +55,9 @@ class SourceEdit {
 
   // A file that is to be typed in as soon as it is there and its panel is drawn.
   std::string wanted;
+  // What is to be typed then: the whole text, in the place of one that the file has to have still.
+  std::pair<std::string, std::string> put;
+  void type_what_is_put(Frame& f);
 
  private:
   bool take(const std::string& text);

@@ -7,6 +7,7 @@
 #include "app/ui/panel.h"
 #include "app/ui/panels/flow.h"
 #include "app/ui/panels/map_view.h"
+#include "app/ui/panels/mending.h"
 #include "app/ui/panels/source_edit.h"
 #include "app/ui/panels/source_place.h"
 #include "app/ui/widgets.h"
@@ -509,6 +510,7 @@ void draw_verdict(Frame& f) {
   first_failing(f, *r);
   // What somebody asked for, and what is of use where all is right, stands above the layers.
   const bool early = r->status == "right" || f.bench.checks().now().is_about(f.document);
+  mending(f, *r);
   if (early) other_problems(f, *r);
   ImGui::BeginGroup();  // one place to copy from
   layers(f, *r);

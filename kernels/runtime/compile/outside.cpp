@@ -23,6 +23,7 @@
 #include "kernels/runtime/compile/launch_bounds.h"
 #include "kernels/runtime/compile/launch_lines.h"
 #include "kernels/runtime/compile/load_inline.h"
+#include "kernels/runtime/compile/modules.h"
 #include "kernels/runtime/compile/precompiled.h"
 #include "kernels/runtime/compile/shared_zones.h"
 #include "kernels/runtime/compile/variables.h"
@@ -34,7 +35,6 @@
 
 namespace convscope {
 namespace fs = std::filesystem;
-namespace {
 
 const std::vector<std::string>& common_flags() {
   static const std::vector<std::string> flags = {"-std=gnu++20",
@@ -68,6 +68,9 @@ const std::vector<std::string>& common_flags() {
                                                  pass_switched_off};
   return flags;
 }
+
+namespace {
+
 // Those of traced_kernels in kernels/CMakeLists.txt, which says why.
 const std::vector<std::string>& traced_flags() {
   static const std::vector<std::string> flags = {
@@ -151,19 +154,19 @@ std::string unknown_part(const CompileError& e) {
 
 constexpr size_t room_around_shared = 8192;  // bytes
 
-// Objects that are linked to every file, or to every one with host code: compiled once for these headers and flags.
-struct Objects {
-  fs::path hooks, operations, traced_operations;
-};
+}  // namespace
 
-Objects shared_objects(const fs::path& folder, const std::string& of_headers, const std::string& of_flags) {
-  const fs::path in = shared_by_all(folder);
-  return {in / ("hooks-" + of_headers + ".o"), in / ("operations-" + of_flags + ".o"),
-          in / ("operations-" + of_flags + "-traced.o")};
+Objects shared_objects(const std::string& compiler, Fingerprint* print) {
+  Fingerprint own;
+  Fingerprint& all = print ? *print : own;
+  all.add_headers(), all.add_compiler(compiler);
+  const std::string of_headers = all.text();
+  all.add(common_flags()), all.add(traced_flags()), all.add(begin_with("pattern", compiler));
+  const fs::path in = shared_by_all(modules_folder());
+  return {in / ("hooks-" + of_headers + ".o"), in / ("operations-" + all.text() + ".o"),
+          in / ("operations-" + all.text() + "-traced.o")};
 }
 
-// Compiles both modules of a file and puts them there. cuda: its own code, with its lines. Returns the compiler's
-// warnings.
 std::string make_modules(const std::string& source, const std::string& cuda, const std::string& file,
                          const std::string& text, const std::string& compiler, const fs::path& plain,
                          const fs::path& traced, const Objects& objects, Activity& activity) {
@@ -260,6 +263,8 @@ std::vector<KernelDefinition*> opened(const fs::path& module, bool traced, const
   return traced ? come.traced : come.plain;
 }
 
+namespace {
+
 // Kernels of a module and of its traced twin.
 struct Kernels {
   std::vector<KernelDefinition*> plain, traced;
@@ -277,7 +282,8 @@ Modules& modules() {
   return *m;
 }
 
-// Definitions as they are called where a file of this name and text was opened: the first like the file.
+}  // namespace
+
 std::vector<KernelDefinition*> named(const std::vector<KernelDefinition*>& all, const std::string& name,
                                      const std::string& text) {
   std::vector<KernelDefinition*> out;
@@ -288,8 +294,6 @@ std::vector<KernelDefinition*> named(const std::vector<KernelDefinition*>& all, 
   return out;
 }
 
-}  // namespace
-
 std::string host_compiler() {
   std::string found = find_program("CONVSCOPE_CXX", {"g++", "c++"}, {});
   if (found.empty())
@@ -298,9 +302,6 @@ std::string host_compiler() {
   return found;
 }
 
-namespace {
-
-// As the host compiler is given it, without what registers a kernel: keeps the lines.
 std::string host_body(const std::string& cuda, const std::string& name) {
   // nvcc takes an alignment behind these words, the host's compiler before them.
   static const std::regex aligned(R"(\b(__shared__|__constant__)(\s+)(alignas\s*\((?:[^()]|\([^()]*\))*\)))");
@@ -310,6 +311,8 @@ std::string host_body(const std::string& cuda, const std::string& name) {
                      host ? with_noted_launches(body.text, body.names) : body.text,
                      registration_of_variables(cuda, name, host));
 }
+
+namespace {
 
 // Where its host code is not understood: that may be because it is no C++. Errors: CompileError, if so.
 void look_for_errors(const std::string& text, const std::string& file, Activity& activity) {
@@ -325,13 +328,9 @@ void look_for_errors(const std::string& text, const std::string& file, Activity&
 
 }  // namespace
 
-std::string for_host(const std::string& text, const std::string& name) {
-  const std::string cuda = cuda_source(text, name);
-  if (name.ends_with(".py")) check_load_inline(text, name);
-  check_device_code(cuda, name, !name.ends_with(".py") || inline_extensions(text).size() < 2);
-  if (!registers_itself(cuda)) check_includes(cuda, name, name.ends_with(".py"));
-  const bool own = registers_itself(cuda);
-  std::string registration = own ? "" : registration_of_lines(cuda, name);
+std::string registration_of(const std::string& text, const std::string& cuda, const std::string& name) {
+  if (registers_itself(cuda)) return "";
+  std::string registration = registration_of_lines(cuda, name);
   if (!registration.empty())
     for (const auto& v : variables_in(cuda))
       if (v.is_constant && !v.is_set)
@@ -340,15 +339,22 @@ std::string for_host(const std::string& text, const std::string& name) {
                                      "does (cudaMemcpyToSymbol) in the file instead of them, or give the kernel a "
                                      "pointer",
                                      last_part(v.name)));
-  if (registration.empty() && !own && has_host_code(cuda)) registration = registration_of_host_code(cuda, text, name);
-  if (registration.empty() && !own) {
-    const std::string line = suggested_line(cuda);
-    throw InputError("kernel", name,
-                     line.empty() ? "has no __global__ function"
-                                  : "does not say how it is launched; put this above it, with what stands for ? (and "
-                                    "grid and block) as your kernel has it: " +
-                                        line);
-  }
+  if (registration.empty() && has_host_code(cuda)) registration = registration_of_host_code(cuda, text, name);
+  if (!registration.empty()) return registration;
+  const std::string line = suggested_line(cuda);
+  throw InputError("kernel", name,
+                   line.empty() ? "has no __global__ function"
+                                : "does not say how it is launched; put this above it, with what stands for ? (and "
+                                  "grid and block) as your kernel has it: " +
+                                      line);
+}
+
+std::string for_host(const std::string& text, const std::string& name) {
+  const std::string cuda = cuda_source(text, name);
+  if (name.ends_with(".py")) check_load_inline(text, name);
+  check_device_code(cuda, name, !name.ends_with(".py") || inline_extensions(text).size() < 2);
+  if (!registers_itself(cuda)) check_includes(cuda, name, name.ends_with(".py"));
+  const std::string registration = registration_of(text, cuda, name);
   return host_body(cuda, name) + registration;
 }
 
@@ -365,10 +371,7 @@ OutsideFile bring_outside(const std::string& name, const std::string& text, Acti
   }
   const std::string compiler = host_compiler();
   Fingerprint print;
-  print.add_headers(), print.add_compiler(compiler);
-  const std::string of_headers = print.text();
-  print.add(common_flags()), print.add(traced_flags()), print.add(begin_with("pattern", compiler));
-  const std::string of_flags = print.text();
+  const Objects objects = shared_objects(compiler, &print);
   print.add(fmt::format("room around shared memory: {}", room_around_shared)), print.add(source);
   // Of Python: what it takes back of PyTorch's definitions.
   if (is_built_by_pytorch(text, file)) print.add("built by PyTorch"), print.add(text);
@@ -384,7 +387,7 @@ OutsideFile bring_outside(const std::string& name, const std::string& text, Acti
       const auto begin = std::chrono::steady_clock::now();
       try {
         out.warnings = make_modules(source, cuda_source(text, file), file, text, compiler, plain, traced,
-                                    shared_objects(folder, of_headers, of_flags), activity);
+                                    objects, activity);
       } catch (const CompileError& e) {
         if (const int line = line_of_ptx(e, cuda_source(text, file), file))
           throw CompileError(

@@ -1,0 +1,84 @@
+// The verb `fix`: which one edit of its text makes a kernel file right.
+#include <cstdio>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/session.h"
+#include "app/cli/verbs.h"
+#include "app/engine/json_fields.h"
+#include "app/engine/kernel_file.h"
+#include "kernels/base/safe_file.h"
+#include "kernels/base/text.h"
+
+namespace convscope {
+using json_fields::text;
+using json_fields::whole;
+using nlohmann::json;
+namespace {
+
+constexpr double most_seconds = 30;  // that edits are tried for
+
+std::string edits_words(int64_t n) { return n == 1 ? "this one edit" : fmt::format("these {} edits", n); }
+
+void print(const json& answer, const ConvProblem& p, const std::string& file) {
+  fmt::print("{} on {}\n\n", text(answer, "kernel"), describe(p));
+  const json& fix = answer.at("fix");
+  const auto tried = whole(answer, "tried").value_or(0);
+  const std::string in = fmt::format("{} edit{} tried in {:.1f} s, on the emulator", grouped(tried),
+                                     tried == 1 ? " was" : "s were", answer.value("seconds", 0.0));
+  if (fix.is_null()) {
+    fmt::print("  {} {}\n\n  {}\n", text(answer, "status") == "right" ? "✓" : "·", text(answer, "reason"), in);
+    return;
+  }
+  for (const json& l : fix.at("lines")) {
+    const std::string at = fmt::format("{}:{}", file_name(file), l.at("line").get<int>());
+    if (const std::string before = text(l, "before"); !before.empty()) fmt::print("  {}  − {}\n", at, before);
+    fmt::print("  {}  + {}\n", at, text(l, "after"));
+  }
+  fmt::print("\n  ✓ with {} it is right on {} small problems; compiled so, it was judged right on {}{}\n",
+             edits_words(whole(fix, "edits").value_or(1)), whole(fix, "problems").value_or(0),
+             whole(fix, "judged").value_or(0), fix.value("asked", false) ? ", the asked one among them" : "");
+  if (const std::string left = text(fix, "wrong_with"); !left.empty())
+    fmt::print("  ✗ with {} it is wrong as before\n", left);
+  fmt::print("\n  {}\n", in);
+}
+
+// The edited text in the file's place, unless it has another one by now. Errors: InputError.
+void write_into(const std::string& file, const std::string& before, const std::string& after) {
+  if (read_kernel_file(file) != before)
+    throw InputError("kernel", file, "has been changed meanwhile: nothing was written");
+  try {
+    write_file_safely(file, after);
+  } catch (const std::runtime_error& e) {
+    throw InputError("kernel", file, std::string("cannot be written: ") + e.what());
+  }
+}
+
+}  // namespace
+
+int verb_fix(const CommonOptions& common, const ProblemOptions& problem, const std::string& kernel, bool write) {
+  const RunRequest r = problem.request(kernel, "emulator");
+  Session session(common);
+  std::vector<std::byte> payload;
+  json header = request_json(r, payload);
+  header["type"] = "fix", header["limit_s"] = most_seconds;
+  json answer = session.ask(header, payload, "fix " + r.kernel).header;
+  for (const char* own : {"id", "type"}) answer.erase(own);
+  answer["convscope"] = CONVSCOPE_VERSION, answer["written"] = false;
+  const bool found = !answer.at("fix").is_null();
+  const std::string file = file_of_kernel(r.kernel);
+  if (write && found) {
+    write_into(file, session.brought_text(r.kernel), text(answer.at("fix"), "text"));
+    answer["written"] = true;
+  }
+  if (common.json) {
+    print_json(answer);
+  } else {
+    print(answer, r.problem, file);
+    if (found)
+      fmt::print("  {}\n", write ? file + " is written" : "nothing is written; --write does it");
+  }
+  return found || text(answer, "status") == "right" ? 0 : 1;
+}
+
+}  // namespace convscope

@@ -1,0 +1,428 @@
+#include "kernels/verify/edit_words.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+
+#include "convscope/edits.h"
+#include "kernels/runtime/compile/host_functions.h"
+
+namespace convscope {
+namespace {
+
+using Kind = EditSite::Kind;
+
+struct Operator {
+  const char* text;
+  unsigned number;
+  Binds binds;
+};
+constexpr Operator arithmetic[] = {{"+", edits::add, Binds::sum},
+                                   {"-", edits::subtract, Binds::sum},
+                                   {"*", edits::multiply, Binds::product},
+                                   {"/", edits::divide, Binds::product},
+                                   {"%", edits::modulo, Binds::product}};
+constexpr Operator comparisons[] = {{"<", edits::less, Binds::order},       {"<=", edits::at_most, Binds::order},
+                                    {">", edits::more, Binds::order},       {">=", edits::at_least, Binds::order},
+                                    {"==", edits::equal, Binds::equality}, {"!=", edits::unequal, Binds::equality}};
+
+uint16_t named(size_t candidate, unsigned how) {
+  return static_cast<uint16_t>(edits::first_of_other + candidate * edits::others + how);
+}
+
+class Edits {
+ public:
+  Edits(const EditSites& all, const std::string& cuda) : all_(all), cuda_(cuda) {}
+  void at(size_t site) {
+    const EditSite& s = all_.sites[site];
+    switch (s.kind) {
+      case Kind::name:
+        return name(site, s);
+      case Kind::whole:
+        one(site, edits::plus_one, off_by_one), one(site, edits::minus_one, off_by_one);
+        return others(site, s, seldom, odd);
+      case Kind::arithmetic:
+        return operands(site, s);
+      case Kind::comparison:
+        return compared(site, s);
+      case Kind::logic:
+        one(site, edits::exchanged, slip), one(site, edits::left_alone, dropped), one(site, edits::right_alone, dropped);
+        return;
+      case Kind::store:
+        one(site, edits::atomically, slip), one(site, edits::other_way, dropped);
+        return;
+      case Kind::barrier:
+        one(site, edits::of_block, slip), one(site, edits::of_warp, wrong_name);
+        return;
+      case Kind::clear:
+      case Kind::jump:
+        return one(site, 1, slip);
+      case Kind::divisible:
+        return one(site, 1, forgotten);
+      case Kind::beyond:
+        for (size_t i = 0; i < s.candidates.size(); i++) one(site, static_cast<uint16_t>(i + 1), seldom);
+    }
+  }
+  void exchanged_arguments() {
+    std::map<size_t, std::vector<size_t>> calls;
+    for (size_t i = 1; i < all_.sites.size(); i++)
+      if (all_.sites[i].call && !all_.sites[i].number) calls[all_.sites[i].call].push_back(i);
+    for (const auto& [call, arguments] : calls)
+      for (size_t i = 0; i < arguments.size(); i++)
+        for (size_t k = i + 1; k < arguments.size(); k++) {
+          const size_t a = at_of(arguments[i], arguments[k]), b = at_of(arguments[k], arguments[i]);
+          if (a != none && b != none)
+            found_.push_back({{{arguments[i], named(a, edits::itself)}, {arguments[k], named(b, edits::itself)}}, slip});
+        }
+  }
+  std::vector<TextEdit> found() && {
+    std::stable_sort(found_.begin(), found_.end(), [](const auto& a, const auto& b) { return a.cost < b.cost; });
+    return std::move(found_);
+  }
+
+ private:
+  static constexpr size_t none = static_cast<size_t>(-1);
+  // How seldom such an edit is what was meant, as far as wrong kernels have shown.
+  enum Cost { slip, wrong_name, forgotten, off_by_one, term, dropped, seldom, odd, hardly };
+  void one(size_t site, unsigned edit, int cost) {
+    found_.push_back({{{site, static_cast<uint16_t>(edit)}}, cost});
+  }
+  // Which of `from`'s candidates the argument `of` is.
+  size_t at_of(size_t from, size_t of) const {
+    const EditSite &a = all_.sites[from], &b = all_.sites[of];
+    const auto it = std::find(a.candidates.begin(), a.candidates.end(), b.of);
+    return it == a.candidates.end() ? none : static_cast<size_t>(it - a.candidates.begin());
+  }
+  // What stands on the line already is less likely to be missing there.
+  bool is_new(const EditSite& s, const std::string& name) const {
+    const size_t begin = s.begin ? cuda_.rfind('\n', s.begin - 1) + 1 : 0;
+    const std::string line = cuda_.substr(begin, cuda_.find('\n', begin) - begin);
+    for (size_t at = 0; (at = line.find(name, at)) != line.npos; at++)
+      if ((!at || !is_word(line[at - 1])) && (at + name.size() == line.size() || !is_word(line[at + name.size()])))
+        return false;
+    return true;
+  }
+  void others(size_t site, const EditSite& s, int usual, int unusual) {
+    for (size_t i = 0; i < s.candidates.size(); i++) {
+      const bool fresh = is_new(s, s.candidates[i]);
+      const int adds = fresh ? usual : std::max<int>(usual, seldom) + 1, else_ = fresh ? unusual : hardly;
+      one(site, named(i, edits::plus), adds), one(site, named(i, edits::minus), adds);
+      one(site, named(i, edits::times), s.kind == Kind::whole ? else_ : adds);
+      one(site, named(i, edits::rest), s.kind == Kind::whole ? else_ : usual);
+      one(site, named(i, edits::divided), else_);
+      // The taps the other way round: K is often on the line.
+      one(site, named(i, edits::reversed), s.kind == Kind::whole ? else_ : usual);
+    }
+  }
+  void name(size_t site, const EditSite& s) {
+    const bool coordinate = s.of.find("Idx.") != s.of.npos;
+    for (size_t i = 0; i < s.candidates.size(); i++) {
+      const bool both = coordinate && s.candidates[i].find("Idx.") != std::string::npos;
+      one(site, named(i, edits::itself),
+          s.number ? odd : both ? slip : is_new(s, s.candidates[i]) ? wrong_name : seldom);
+    }
+    const int near = s.number ? wrong_name : seldom;
+    one(site, edits::plus_one, near);
+    one(site, edits::minus_one, s.of == "1" ? seldom : near);  // rather left out
+    if (s.number) {
+      one(site, edits::doubled, off_by_one), one(site, edits::halved, off_by_one);
+      return;
+    }
+    others(site, s, term, odd);
+  }
+  void operands(size_t site, const EditSite& s) {
+    const bool sum = s.op == "+" || s.op == "-";
+    for (const auto& o : arithmetic)
+      if (s.op != o.text)
+        one(site, o.number, (o.binds == Binds::sum) != sum ? seldom : s.op == "*" || *o.text == '*' ? dropped : slip);
+    one(site, edits::left, dropped), one(site, edits::right, dropped);
+    if (s.op == "/" || s.op == "%") one(site, edits::floored, forgotten);
+    if (s.op == "/") one(site, edits::ceiled, forgotten);
+  }
+  void compared(size_t site, const EditSite& s) {
+    const bool order = s.op != "==" && s.op != "!=";
+    for (const auto& o : comparisons)
+      if (s.op != o.text) one(site, o.number, (o.binds == Binds::order) == order ? slip : seldom);
+    one(site, edits::always, dropped);
+    if (!order) return;
+    if (s.op.starts_with("<")) one(site, edits::not_negative, forgotten);
+    if (s.op.starts_with(">"))
+      for (size_t i = 0; i < s.candidates.size(); i++)
+        one(site, static_cast<uint16_t>(edits::first_below + i), is_new(s, s.candidates[i]) ? forgotten : seldom);
+  }
+
+  const EditSites& all_;
+  const std::string& cuda_;
+  std::vector<TextEdit> found_;
+};
+
+// ---- texts
+
+std::string trimmed(const std::string& text) {
+  const size_t begin = text.find_first_not_of(" \t\r"), end = text.find_last_not_of(" \t\r");
+  return begin == text.npos ? "" : text.substr(begin, end + 1 - begin);
+}
+
+struct Change {
+  size_t begin, end;
+  std::string text;
+};
+
+std::string in_brackets(const std::string& text, bool needed) { return needed ? "(" + text + ")" : text; }
+
+// An expression that holds together as `binds`, where the site's own stood.
+std::string placed(const EditSite& s, const std::string& text, Binds binds) {
+  const bool torn = s.is_right ? binds <= s.around : binds < s.around;
+  return in_brackets(text, torn && s.around != Binds::list);
+}
+
+class Texts {
+ public:
+  explicit Texts(const std::string& cuda) : cuda_(cuda) {}
+  Change change(const EditSite& s, unsigned edit) const {
+    const std::string own = cuda_.substr(s.begin, s.end - s.begin);
+    switch (s.kind) {
+      case Kind::name:
+        return {s.begin, s.end, value(s, own, Binds::name, edit)};
+      case Kind::whole:
+        return {s.begin, s.end, value(s, own, s.left, edit)};
+      case Kind::arithmetic:
+        return {s.begin, s.end, operands(s, edit)};
+      case Kind::comparison:
+        return {s.begin, s.end, compared(s, own, edit)};
+      case Kind::logic: {
+        if (edit == edits::left_alone) return {s.begin, s.end, left(s)};
+        if (edit == edits::right_alone) return {s.begin, s.end, right(s)};
+        const bool both = s.op == "&&";
+        const Binds binds = both ? Binds::either : Binds::both;
+        return {s.begin, s.end,
+                in_brackets(in_brackets(left(s), s.left < binds) + (both ? " || " : " && ") +
+                                in_brackets(right(s), s.right <= binds && s.right != Binds::name),
+                            both)};
+      }
+      case Kind::store:
+        if (edit == edits::atomically)
+          return {s.begin, s.end, fmt::format("atomicAdd(&{}, {})", left(s), right(s))};
+        return {s.left_end, s.right_begin, s.op == "=" ? " += " : " = "};
+      case Kind::barrier:
+        return statement(s.begin, edit == edits::of_block ? "__syncthreads();" : "__syncwarp();");
+      case Kind::clear:
+        return cleared(s);
+      case Kind::jump:
+        return {s.begin, s.end, s.op == "continue" ? "break" : "continue"};
+      case Kind::divisible:
+        return behind(s.begin, fmt::format("if ({} % {} != 0) {};", in_brackets(s.of, s.left < Binds::product),
+                                           in_brackets(s.by, s.right <= Binds::product), s.leave));
+      case Kind::beyond:
+        return behind(s.begin, fmt::format("if ({} >= {}) {};", s.of, s.candidates[edit - 1], s.leave));
+    }
+    return {s.begin, s.begin, ""};
+  }
+
+ private:
+  std::string left(const EditSite& s) const { return cuda_.substr(s.begin, s.left_end - s.begin); }
+  std::string right(const EditSite& s) const { return cuda_.substr(s.right_begin, s.end - s.right_begin); }
+
+  std::string value(const EditSite& s, const std::string& own, Binds binds, unsigned edit) const {
+    const std::string as_sum = own, as_product = in_brackets(own, binds < Binds::product);
+    if (s.number && edit < edits::first_of_other) {
+      const long long n = std::atoll(own.c_str());
+      return std::to_string(edit == edits::plus_one    ? n + 1
+                            : edit == edits::minus_one ? n - 1
+                            : edit == edits::doubled   ? n * 2
+                                                       : n / 2);
+    }
+    switch (edit) {
+      case edits::plus_one:
+        return placed(s, as_sum + " + 1", Binds::sum);
+      case edits::minus_one:
+        return placed(s, as_sum + " - 1", Binds::sum);
+      case edits::doubled:
+        return placed(s, as_product + " * 2", Binds::product);
+      case edits::halved:
+        return placed(s, as_product + " / 2", Binds::product);
+    }
+    const std::string& other = s.candidates[(edit - edits::first_of_other) / edits::others];
+    switch ((edit - edits::first_of_other) % edits::others) {
+      case edits::itself:
+        return other;
+      case edits::plus:
+        return placed(s, as_sum + " + " + other, Binds::sum);
+      case edits::minus:
+        return placed(s, as_sum + " - " + other, Binds::sum);
+      case edits::times:
+        return placed(s, as_product + " * " + other, Binds::product);
+      case edits::reversed:
+        return placed(s, other + " - 1 - " + in_brackets(own, binds <= Binds::sum), Binds::sum);
+      case edits::divided:
+        return placed(s, as_product + " / " + other, Binds::product);
+      default:
+        return placed(s, as_product + " % " + other, Binds::product);
+    }
+  }
+
+  std::string operands(const EditSite& s, unsigned edit) const {
+    const std::string a = left(s), b = right(s);
+    if (edit == edits::left) return placed(s, a, s.left);
+    if (edit == edits::right) return placed(s, b, s.right);
+    const std::string la = in_brackets(a, s.left < Binds::product), rb = in_brackets(b, s.right <= Binds::product);
+    if (edit == edits::floored && s.op == "%")  // of positive divisors
+      return placed(s, fmt::format("({0} % {1} + {1}) % {1}", la, rb), Binds::product);
+    if (edit == edits::floored) {
+      const std::string in = in_brackets(a, s.left <= Binds::sum);
+      return placed(s, fmt::format("({0} >= 0 ? {1} / {2} : -((-{3} + {2} - 1) / {2}))", a, la, rb, in), Binds::name);
+    }
+    if (edit == edits::ceiled) return placed(s, fmt::format("({} + {} - 1) / {}", a, rb, rb), Binds::product);
+    for (const auto& o : arithmetic)
+      if (o.number == edit)
+        return placed(s,
+                      in_brackets(a, s.left < o.binds) + between(s, o.text) + in_brackets(b, s.right <= o.binds),
+                      o.binds);
+    return "";
+  }
+
+  // What stands between two operands, with another operator: blanks as they were.
+  std::string between(const EditSite& s, const std::string& op) const {
+    std::string text = cuda_.substr(s.left_end, s.right_begin - s.left_end);
+    const size_t at = text.find(s.op);
+    return at == text.npos ? " " + op + " " : text.replace(at, s.op.size(), op);
+  }
+
+  std::string compared(const EditSite& s, const std::string& own, unsigned edit) const {
+    const std::string a = left(s);
+    if (edit == edits::always) return "true";
+    auto both = [&](const std::string& more) {
+      return s.around == Binds::list || s.around <= Binds::both ? own + " && " + more : "(" + own + " && " + more + ")";
+    };
+    if (edit == edits::not_negative) return both(a + " >= 0");
+    if (edit >= edits::first_below) return both(a + " < " + s.candidates[edit - edits::first_below]);
+    for (const auto& o : comparisons)
+      if (o.number == edit) return a + between(s, o.text) + right(s);
+    return own;
+  }
+
+  size_t line_begin(size_t at) const {
+    const size_t n = at ? cuda_.rfind('\n', at - 1) : cuda_.npos;
+    return n == cuda_.npos ? 0 : n + 1;
+  }
+  std::string indent(size_t at) const {
+    const size_t begin = line_begin(at);
+    size_t end = begin;
+    while (end < cuda_.size() && (cuda_[end] == ' ' || cuda_[end] == '\t')) end++;
+    return cuda_.substr(begin, end - begin);
+  }
+  bool only_blanks(size_t from, size_t to) const { return blank(std::string_view(cuda_).substr(from, to - from)); }
+  static bool blank(std::string_view t) { return t.find_first_not_of(" \t\r") == t.npos; }
+
+  // A statement in front of what stands there: on a line of its own where that begins one.
+  Change statement(size_t at, const std::string& text) const {
+    size_t begin = line_begin(at);
+    if (!only_blanks(begin, at)) return {at, at, text + " "};
+    std::string own = indent(at);
+    if (cuda_[at] == '}' && begin) {  // as what is before it
+      size_t before = line_begin(begin - 1);
+      while (before && only_blanks(before, cuda_.find('\n', before))) before = line_begin(before - 1);
+      if (indent(before).size() > own.size()) own = indent(before);
+    }
+    while (begin) {  // a pragma belongs to what follows it
+      const size_t before = line_begin(begin - 1);
+      const std::string line = trimmed(cuda_.substr(before, begin - before));
+      if (!line.starts_with("#pragma") && !line.starts_with("_Pragma")) break;
+      begin = before;
+    }
+    return {begin, begin, own + text + "\n"};
+  }
+  Change behind(size_t at, const std::string& text) const {
+    const size_t end = std::min(cuda_.find('\n', at), cuda_.size());
+    std::string rest = cuda_.substr(at, end - at);
+    if (const size_t comment = rest.find("//"); comment != rest.npos) rest.erase(comment);
+    if (!blank(rest)) return {at, at, " " + text};
+    return {end, end, "\n" + indent(at) + text};
+  }
+  Change cleared(const EditSite& s) const {
+    if (cuda_[s.begin - 1] == '{') {
+      const size_t end = std::min(cuda_.find('\n', s.begin), cuda_.size()), next = end + 1;
+      const std::string text = s.of + " = 0;";
+      if (next >= cuda_.size() || !only_blanks(s.begin, end)) return {s.begin, s.begin, " " + text};
+      return {end, end, "\n" + indent(next) + text};
+    }
+    // `float acc;`, `float acc[4];`
+    const size_t declared = cuda_.rfind(s.of, s.begin);
+    size_t at = declared == cuda_.npos ? s.begin - 1 : declared + s.of.size();
+    const bool array = cuda_.find_first_not_of(" \t", at) < cuda_.size() && cuda_[cuda_.find_first_not_of(" \t", at)] == '[';
+    if (array) at = s.begin - 1;
+    return {at, at, array ? " = {}" : " = 0"};
+  }
+
+  const std::string& cuda_;
+};
+
+}  // namespace
+
+std::vector<TextEdit> edits_at(const EditSites& all, const std::string& cuda, const std::vector<bool>& reached) {
+  Edits found(all, cuda);
+  for (size_t i = 1; i < all.sites.size(); i++)
+    if (reached[i]) found.at(i);
+  found.exchanged_arguments();
+  return std::move(found).found();
+}
+
+std::string edited_text(const std::string& original, const std::string& cuda, const EditSites& all,
+                        const TextEdit& edit) {
+  const Texts texts(cuda);
+  std::vector<Change> changes;
+  for (const auto& c : edit.choices) changes.push_back(texts.change(all.sites[c.site], c.edit));
+  std::sort(changes.begin(), changes.end(), [](const auto& a, const auto& b) { return a.begin > b.begin; });
+  std::string text = original;
+  for (const Change& c : changes) {
+    if (original == cuda) {
+      text.replace(c.begin, c.end - c.begin, c.text);
+      continue;
+    }
+    // The same line of the other text, in which the CUDA may begin further right.
+    auto line_at = [](const std::string& of, size_t number) {
+      size_t at = 0;
+      while (number-- && at != of.npos) at = of.find('\n', at), at += at != of.npos;
+      return at;
+    };
+    const auto number = static_cast<size_t>(std::count(cuda.begin(), cuda.begin() + static_cast<std::ptrdiff_t>(c.begin), '\n'));
+    const size_t begin = line_at(cuda, number), end = std::min(cuda.find('\n', c.begin), cuda.size());
+    if (c.end > end) return "";
+    std::string part = trimmed(cuda.substr(begin, end - begin));
+    const size_t shift = part.empty() ? 0 : cuda.find(part, begin) - begin;
+    const size_t there = line_at(text, number);
+    if (there == text.npos) return "";
+    size_t found = part.empty() ? there : text.find(part, there);
+    if (found == text.npos || found > std::min(text.find('\n', there), text.size())) return "";
+    found += c.begin - begin;
+    if (found < shift) return "";
+    text.replace(found - shift, c.end - c.begin, c.text);
+  }
+  return text;
+}
+
+std::vector<ChangedLine> changed_lines(const std::string& before, const std::string& after) {
+  const auto lines = [](const std::string& t) {
+    std::vector<std::string> all;
+    for (size_t at = 0; at <= t.size();) {
+      const size_t end = std::min(t.find('\n', at), t.size());
+      all.push_back(t.substr(at, end - at));
+      at = end + 1;
+    }
+    return all;
+  };
+  const auto a = lines(before), b = lines(after);
+  std::vector<ChangedLine> all;
+  if (a.size() == b.size()) {
+    for (size_t i = 0; i < a.size(); i++)
+      if (a[i] != b[i]) all.push_back({static_cast<int>(i) + 1, trimmed(a[i]), trimmed(b[i])});
+    return all;
+  }
+  size_t same = 0;
+  while (same < a.size() && same < b.size() && a[same] == b[same]) same++;
+  for (size_t i = same; i < same + (b.size() - a.size()) && i < b.size(); i++)
+    all.push_back({static_cast<int>(i) + 1, "", trimmed(b[i])});
+  return all;
+}
+
+}  // namespace convscope

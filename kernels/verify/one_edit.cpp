@@ -1,0 +1,580 @@
+#include "kernels/verify/one_edit.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <utility>
+
+#include "convscope/edits.h"
+#include "kernels/base/text.h"
+#include "kernels/problem/counts.h"
+#include "kernels/reference/oracle.h"
+#include "kernels/runtime/compile/edited.h"
+#include "kernels/runtime/compile/host_code.h"
+#include "kernels/runtime/compile/outside.h"
+#include "kernels/runtime/registry.h"
+#include "kernels/runtime/simt/edited_memory.h"
+#include "kernels/runtime/simt/executor.h"
+#include "kernels/verify/judge.h"
+#include "kernels/verify/probe_inputs.h"
+#include "kernels/verify/problem_memory.h"
+#include "kernels/verify/pyramid.h"
+#include "kernels/verify/races.h"
+#include "kernels/verify/xray_problems.h"
+
+namespace convscope {
+namespace {
+
+constexpr uint64_t edits_seed = 0xed17;
+// Threads that race are right in some orders.
+constexpr std::array<uint32_t, 4> orders = {0, 0x5eed5, 0x1cafe, 0xb10c5};
+constexpr int64_t most_fuel = 400'000'000;
+
+// A problem, where it lies, and what its output is.
+class Trial {
+ public:
+  Trial(Device& emulator, const KernelDefinition& kernel, const ConvProblem& p, Inputs in)
+      : emulator_(emulator), kernel_(kernel), p_(p), in_(std::move(in)), plan_(kernel.plan_for(p)) {
+    const auto oracle = make_cpu_oracle(p_, in_);
+    const OutputBlock all{0, p_.batch * p_.out_channels, 0, p_.out_length()};
+    expected_.resize(static_cast<size_t>(all.elements()));
+    oracle->compute(all, expected_.data(), nullptr);
+    take_memory(plan_);
+  }
+  const ConvProblem& problem() const { return p_; }
+  uint32_t wrong_order = 0;  // in which it is wrong as it is
+
+  // With what convscope::edits::state says. plans: whether an edit may change the plan.
+  bool right(bool plans, uint32_t order) {
+    return of_plan(plans, [&](const Plan& plan) { return brings_all(plan, order); });
+  }
+  // What its threads race over, where they do: also with edits, on the kernel that is listed under its name.
+  bool races(Activity& activity) {
+    bool races = false;
+    const bool ran = of_plan(false, [&](const Plan& plan) {
+      if (!can_run(plan)) return false;
+      races = !find_races(emulator_, kernel_, p_, memory_->at(), activity, false).race.empty();
+      return true;
+    });
+    return ran && races;
+  }
+  // How long it takes as it is. Edits may pass some times as many sites.
+  void know_cost() {
+    using Clock = std::chrono::steady_clock;
+    const auto begin = Clock::now();
+    fuel_ = most_fuel;
+    right(false, 0);
+    seconds_ = std::chrono::duration<double>(Clock::now() - begin).count();
+    constexpr int64_t longer = 4, least = 20'000;
+    passed_ = most_fuel - edits::state.fuel;
+    // Its output is too long, say: that says little of edits, and how long it takes is not known.
+    if (!ran_) seconds_ = not_run + walked_products(p_) * 1e-9;
+    fuel_ = std::min(most_fuel, std::max(least, passed_ * longer));
+  }
+  double cost() const { return seconds_; }
+  static constexpr double not_run = 1e3;
+  // How many sites it passes: as it is, and in the last run.
+  int64_t passed() const { return passed_; }
+  int64_t passed_last() const { return fuel_ - edits::state.fuel; }
+
+ private:
+  template <class Does>
+  bool of_plan(bool plans, Does does) {
+    edits::state.fuel = fuel_;
+    try {
+      if (!plans) return does(plan_);
+      std::optional<Plan> plan;
+      return simt::survives_host_code([&] { plan = kernel_.plan_for(p_); }) && plan && does(*plan);
+    } catch (const Cancelled&) {
+      throw;
+    } catch (const DeviceError& e) {
+      if (e.poisoned()) throw;
+    } catch (const std::exception&) {  // whatever an edit leads to
+    }
+    return false;
+  }
+  void take_memory(const Plan& plan) {
+    memory_ = std::make_unique<ProblemMemory>(emulator_, p_, in_, plan.out_length(), plan.workspace_bytes());
+    own_length_ = plan.out_length(), workspace_ = plan.workspace_bytes();
+    ranges_.clear();
+    for (const auto& e : memory_->extents()) ranges_.emplace_back(e.address, e.address + e.bytes + e.walked);
+  }
+  bool can_run(const Plan& plan) {
+    constexpr size_t most_workspace = size_t{1} << 28;
+    constexpr int64_t most_blocks = 1 << 16;
+    if (plan.out_length() != p_.out_length() || plan.launches().empty() || plan.workspace_bytes() > most_workspace)
+      return false;
+    for (const Launch& l : plan.launches())
+      if (!l.refused.empty() || !simt::launch_fault(l).empty() || l.grid.count() > most_blocks) return false;
+    if (plan.out_length() > own_length_ || plan.workspace_bytes() > workspace_) take_memory(plan);
+    simt::know_edited_memory(ranges_);
+    return true;
+  }
+  bool brings_all(const Plan& plan, uint32_t order) {
+    ran_ = can_run(plan);
+    if (!ran_) return false;
+    memory_->fill_output(unwritten_word, nullptr);
+    emulator_.run(kernel_, plan, memory_->at(), {.order_seed = order});
+    const HostBytes y = memory_->output(p_, plan.out_length());
+    return dispatch(p_.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      const T* got = y.as<T>();
+      for (size_t i = 0; i < expected_.size(); i++)
+        if (!(static_cast<double>(got[i]) == static_cast<double>(static_cast<T>(expected_[i])))) return false;
+      return true;
+    });
+  }
+
+  Device& emulator_;
+  const KernelDefinition& kernel_;
+  const ConvProblem p_;
+  const Inputs in_;
+  const Plan plan_;
+  std::vector<double> expected_;
+  std::unique_ptr<ProblemMemory> memory_;
+  std::vector<std::pair<uint64_t, uint64_t>> ranges_;
+  int64_t own_length_ = 0, fuel_ = most_fuel, passed_ = 0;
+  double seconds_ = 0;
+  bool ran_ = false;
+  size_t workspace_ = 0;
+};
+
+// The edits that are made while it lives.
+class Made {
+ public:
+  explicit Made(const TextEdit& edit) : edit_(edit) {
+    for (const auto& c : edit_.choices) edits::state.chosen[c.site] = c.edit;
+    edits::state.any = true;
+  }
+  ~Made() {
+    for (const auto& c : edit_.choices) edits::state.chosen[c.site] = 0;
+    edits::state.any = false;
+  }
+  Made(const Made&) = delete;
+
+ private:
+  const TextEdit& edit_;
+};
+
+class Search {
+ public:
+  Search(const KernelDefinition& kernel, const ConvProblem& p, double seconds, Activity& activity)
+      : kernel_(kernel), p_(p), seconds_(seconds), activity_(activity) {}
+
+  OneEditSearch go() {
+    activity_.phase("edits of " + kernel_.name());
+    cuda_ = cuda_source(kernel_.text(), short_name());
+    try {
+      if (cuda_.find("__shared__") != cuda_.npos && lacks_a_barrier()) return ended();
+      return of_everything();
+    } catch (const CompileError& e) {
+      return without("its text could not be made such that edits can be tried: " + std::string(e.what()));
+    }
+  }
+
+ private:
+  struct Kept {
+    TextEdit edit;
+    size_t right = 0;
+    int rank = 0;  // of those that are right on all and as likely: the least is looked at first
+  };
+  OneEditSearch without(std::string reason) {
+    out_.reason = std::move(reason);
+    return ended();
+  }
+  OneEditSearch ended() {
+    out_.seconds = spent();
+    return std::move(out_);
+  }
+  double spent() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count(); }
+  static std::string file_of(const KernelDefinition& k) {
+    for (const char* end : {".cu:", ".py:"})
+      if (const size_t at = k.name().rfind(end); at != std::string::npos) return k.name().substr(0, at + 3);
+    return k.name();
+  }
+  std::string short_name() const {
+    std::string name = file_of(kernel_);
+    while (name.starts_with("./")) name.erase(0, 2);
+    return name;
+  }
+  // A list of the file's own kernels, or of another form of it: the one that is this kernel.
+  const KernelDefinition* own_of(const std::vector<const KernelDefinition*>& all, const std::string& file) const {
+    const std::string behind = kernel_.name().substr(file_of(kernel_).size());
+    for (const auto* k : all)
+      if (k->name() == file + behind) return k;
+    return nullptr;
+  }
+
+  // The small problems that it takes, with their memory.
+  void make_trials(const KernelDefinition& kernel) {
+    trials_.clear(), wrong_.clear(), right_.clear();
+    std::vector<ConvProblem> problems = small_and_longer_problems(kernel_, p_);
+    // As many channels as it was asked for, since sums may be made in parts; and a number of them that no part divides.
+    for (const bool odd : {false, true}) {
+      ConvProblem deep = p_;
+      constexpr int64_t most_inputs = 80;
+      deep.groups = std::min<int64_t>(p_.groups, 2), deep.batch = odd ? 2 : 1;
+      deep.length = std::min<int64_t>(p_.length, odd ? 20 : 12);
+      deep.in_channels = (odd ? 37 : std::min(p_.in_per_group(), most_inputs)) * deep.groups;
+      deep.out_channels = std::min<int64_t>(p_.out_per_group(), odd ? 7 : 3) * deep.groups;
+      if (p_.in_per_group() > 1) problems.push_back(deep);
+    }
+    for (const ConvProblem& q : problems) {
+      if (check(q) || !kernel_.unsupported(q).empty()) continue;
+      auto in = exact_inputs(q, edits_seed);
+      if (!in) continue;
+      try {
+        trials_.push_back(std::make_unique<Trial>(*emulator_, kernel, q, std::move(*in)));
+      } catch (const InputError&) {
+      } catch (const KernelFault&) {
+      }
+    }
+    for (auto& t : trials_) t->know_cost();
+    std::stable_sort(trials_.begin(), trials_.end(), [](const auto& a, const auto& b) { return a->cost() < b->cost(); });
+  }
+
+  // ---- barriers: threads that race may bring what is right in every order in which the emulator runs them
+
+  bool lacks_a_barrier() {
+    make_trials(kernel_);
+    std::vector<size_t> race;
+    for (size_t i = 0; i < trials_.size(); i++) {
+      activity_.check();
+      if (trials_[i]->races(activity_)) race.push_back(i);
+    }
+    if (race.empty()) return false;
+    const std::string name = "with-barriers/" + short_name();
+    const Unlisted unlisted{name};
+    const EditedFile file = open_edited(name, kernel_.text(), EditsOf::barriers, activity_);
+    out_.compiling += file.seconds;
+    list_outside(name, file.kernels, file.traced);
+    const auto* k = own_of({file.kernels.begin(), file.kernels.end()}, name);
+    if (!k || file.traced.empty()) return false;
+    make_trials(*k);
+    std::vector<TextEdit> all = edits_at(file.sites, cuda_, std::vector<bool>(file.sites.sites.size(), true));
+    // Where it is passed least often, and as late as can be: before what reads, at the end of a loop's body.
+    std::stable_sort(all.begin(), all.end(), [&](const TextEdit& a, const TextEdit& b) {
+      const EditSite &one = file.sites.sites[a.choices[0].site], &other = file.sites.sites[b.choices[0].site];
+      if (a.cost != b.cost) return a.cost < b.cost;
+      return one.depth != other.depth ? one.depth < other.depth : one.begin > other.begin;
+    });
+    size_t judged = 0;
+    for (const TextEdit& e : all) {
+      if (spent() > seconds_ || judged == most_judged) break;
+      out_.tried++;
+      activity_.check();
+      const bool all_right = [&] {
+        const Made made(e);
+        for (size_t i : race)
+          if (!right_in_all_orders(*trials_[i], false) || trials_[i]->races(activity_)) return false;
+        return std::all_of(trials_.begin(), trials_.end(), [&](auto& t) { return right_in_all_orders(*t, false); });
+      }();
+      if (!all_right) continue;
+      judged++;
+      if (verified(file.sites, {e.choices, e.cost}, trials_.size())) return true;
+    }
+    return false;
+  }
+
+  // ---- everything else
+
+  OneEditSearch of_everything() {
+    file_ = open_edited(file_of(kernel_), kernel_.text(), EditsOf::everything, activity_);
+    out_.compiling += file_.seconds;
+    const auto* edited = own_of({file_.kernels.begin(), file_.kernels.end()}, file_of(kernel_));
+    if (!edited) return without("it could not be found in its file");
+    make_trials(*edited);
+    look();
+    if (wrong_.empty() && lacks_an_atomic()) return ended();
+    if (wrong_.empty()) {
+      out_.right = true;
+      return without("it is right on all small problems that edits are tried on");
+    }
+    if (std::all_of(wrong_.begin(), wrong_.end(), [&](Trial* t) { return !has_more(t->problem()).empty(); })) {
+      out_.right = true;
+      return without("it is right on the small problems that are like this one; edits are tried on problems like the "
+                     "asked one: ask for one on which it is wrong");
+    }
+    TextEdit so_far;
+    constexpr size_t most_edits = 4;
+    while (so_far.choices.size() < most_edits) {
+      const size_t was_right = right_.size();
+      std::vector<Kept> kept;
+      if (found(so_far, kept)) return ended();
+      if (kept.empty() || spent() > seconds_) break;
+      // What makes it right on some of the problems is a part of what is to be done.
+      so_far = kept.front().edit;
+      const Made made(so_far);
+      look();
+      if (right_.size() <= was_right) break;
+    }
+    // What other problems have that the asked one has not may be left.
+    if (!so_far.choices.empty() && right_on_all_like_it(so_far) && verified(file_.sites, so_far, right_.size())) {
+      out_.edit->wrong_with = still_wrong_with();
+      return ended();
+    }
+    return without(spent() > seconds_ ? fmt::format("none of {} edits that were tried makes it right; there was no time "
+                                                    "for others",
+                                                    grouped(out_.tried))
+                                      : fmt::format("none of {} edits makes it right", grouped(out_.tried)));
+  }
+
+  // Blocks that add to one output, one after the other here: right in every order, and not on a GPU.
+  bool lacks_an_atomic() {
+    const std::vector<TextEdit> all = edits_at(file_.sites, cuda_, std::vector<bool>(file_.sites.sites.size(), true));
+    size_t judged = 0;
+    if (trials_.empty() || judged_right(kernel_, {trials_.back()->problem()})) return false;
+    for (const TextEdit& e : all) {
+      const EditSite& s = file_.sites.sites[e.choices[0].site];
+      if (s.kind != EditSite::Kind::store || s.op != "+=" || e.choices[0].edit != edits::atomically) continue;
+      if (spent() > seconds_ || judged++ == most_judged) break;
+      out_.tried++;
+      if (verified(file_.sites, e, trials_.size())) return true;
+    }
+    return false;
+  }
+
+  // Which trials are right as it is, and with the edits that are made.
+  void look() {
+    wrong_.clear(), right_.clear();
+    for (auto& t : trials_) {
+      bool right = true;
+      for (uint32_t order : orders) {
+        if (!right) break;
+        right = t->right(edits::state.any, order);
+        if (!right) t->wrong_order = order;
+      }
+      (right ? right_ : wrong_).push_back(t.get());
+    }
+  }
+
+  // Sites of host code are passed when a plan is made.
+  std::vector<bool> reached_sites() {
+    edits::State& state = edits::state;
+    state.seen.fill(0);
+    const auto chosen = state.chosen;
+    std::vector<bool> reached(file_.sites.sites.size());
+    for (size_t i = 0; i < reached.size(); i++)
+      if (!chosen[i] && file_.sites.sites[i].kind != EditSite::Kind::barrier) state.chosen[i] = edits::noted;
+    for (Trial* t : wrong_) t->right(true, t->wrong_order);
+    state.chosen = chosen;
+    for (size_t i = 0; i < reached.size(); i++) reached[i] = state.seen[i];
+    return reached;
+  }
+
+  // Whether one more edit makes it right on all problems, and is judged so; else `kept` has those that do on more than
+  // before, the best one first.
+  bool found(const TextEdit& so_far, std::vector<Kept>& kept) {
+    std::vector<bool> reached;
+    {
+      const Made made(so_far);
+      reached = reached_sites();
+    }
+    const std::vector<TextEdit> all = edits_at(file_.sites, cuda_, reached);
+    activity_.phase("edits of " + kernel_.name(), all.size());
+    std::vector<Kept> complete, longer;  // longer: also where less would do, an array's or a loop's end say
+    int cost = 0;
+    for (const TextEdit& e : all) {
+      if (e.cost != cost && chosen(complete)) return true;
+      constexpr int much_less_likely = 3;
+      if (!longer.empty() && e.cost > longer.front().edit.cost + much_less_likely && chosen(longer)) return true;
+      cost = e.cost;
+      if (spent() > seconds_) break;
+      out_.tried++;
+      activity_.advance(), activity_.check();
+      TextEdit together = so_far;
+      const bool twice = std::any_of(so_far.choices.begin(), so_far.choices.end(), [&](const auto& c) {
+        return std::any_of(e.choices.begin(), e.choices.end(), [&](const auto& o) { return o.site == c.site; });
+      });
+      if (twice) continue;
+      together.choices.insert(together.choices.end(), e.choices.begin(), e.choices.end());
+      together.cost = so_far.cost + e.cost + 1;
+      bool does_more = false;
+      const size_t right = right_with(together, does_more);
+      if (right) (right < trials_.size() ? kept : does_more ? longer : complete).push_back({together, right, rank_of(e)});
+    }
+    if (chosen(complete) || chosen(longer)) return true;
+    auto most_first = [](const Kept& a, const Kept& b) { return a.right > b.right; };
+    std::stable_sort(kept.begin(), kept.end(), most_first);
+    // On a few problems another number may do as well.
+    constexpr size_t most_looked_at = 30;
+    kept.resize(std::min(kept.size(), most_looked_at));
+    for (Kept& k : kept) {
+      const Made made(k.edit);
+      k.right = static_cast<size_t>(std::count_if(
+          trials_.begin(), trials_.end(), [&](auto& t) { return t->right(plans(k.edit), t->wrong_order); }));
+    }
+    std::stable_sort(kept.begin(), kept.end(), most_first);
+    return false;
+  }
+
+  // A factor or a rest is seldom right by chance.
+  int rank_of(const TextEdit& e) const {
+    const EditSite& s = file_.sites.sites[e.choices[0].site];
+    const unsigned edit = e.choices[0].edit;
+    if (s.kind != EditSite::Kind::name && s.kind != EditSite::Kind::whole) return 0;
+    if (edit < edits::first_of_other) return 3;
+    const unsigned how = (edit - edits::first_of_other) % edits::others;
+    return how == edits::itself ? 0 : how == edits::times || how == edits::rest || how == edits::reversed ? 1 : 2;
+  }
+
+  static bool right_in_all_orders(Trial& t, bool plans) {
+    return t.right(plans, t.wrong_order) &&
+           std::all_of(orders.begin(), orders.end(), [&](uint32_t o) { return t.right(plans, o); });
+  }
+  bool plans(const TextEdit& e) const {
+    return std::any_of(e.choices.begin(), e.choices.end(),
+                       [&](const auto& c) { return file_.sites.sites[c.site].on_host; });
+  }
+  // On how many of the quick problems it is right, or on all that there are; 0: on no more than before, or not on all
+  // that it was right on.
+  size_t right_with(const TextEdit& e, bool& does_more) {
+    const Made made(e);
+    const bool of_plan = plans(e);
+    auto once = [&](Trial* t) { return t->right(of_plan, t->wrong_order); };
+    constexpr size_t most_first = 4;
+    constexpr double much_longer = 4, short_enough = 1e-3;
+    const double least = wrong_.front()->cost(), from = least < Trial::not_run ? 0 : Trial::not_run;
+    const double most_seconds = from + std::max(from > 0 ? 0 : short_enough, much_longer * (least - from));
+    size_t first = 0;
+    for (bool is = false; !is; first++) {
+      if (first == std::min(most_first, wrong_.size()) ||
+          wrong_[first]->cost() > most_seconds)
+        return 0;
+      is = once(wrong_[first]);
+    }
+    const size_t quick = std::min(quick_trials, trials_.size());
+    size_t right = 0;
+    for (size_t i = 0; i < quick; i++) {
+      Trial* t = trials_[i].get();
+      const bool is = once(t);
+      right += is;
+      if (!is && std::find(right_.begin(), right_.end(), t) != right_.end()) return 0;
+    }
+    if (right < quick) return right;
+    int64_t before = 0, now = 0;
+    for (size_t i = 0; i < quick; i++) {
+      trials_[i]->right(of_plan, 0);
+      before += trials_[i]->passed(), now += trials_[i]->passed_last();
+    }
+    constexpr double more = 1.2;
+    does_more = static_cast<double>(now) > more * static_cast<double>(before);
+    for (const auto* list : {&wrong_, &right_})
+      if (!std::all_of(list->begin(), list->end(), once)) return list == &wrong_ ? right : 0;
+    return std::all_of(trials_.begin(), trials_.end(), [&](auto& t) { return right_in_all_orders(*t, of_plan); })
+               ? trials_.size()
+               : 0;
+  }
+
+  // What a problem has that the asked one has not, and a kernel may be made without: what it does there is another
+  // question.
+  std::vector<std::string> has_more(const ConvProblem& q) const {
+    std::vector<std::string> all;
+    if (q.output_padding > 0 && p_.output_padding == 0) all.emplace_back("an output_padding");
+    if (q.dilation > 1 && q.kernel_size > 1 && p_.dilation == 1) all.emplace_back("a dilation");
+    if (q.stride > 1 && p_.stride == 1) all.emplace_back("a stride");
+    if (q.padding > 0 && p_.padding == 0) all.emplace_back("padding");
+    return all;
+  }
+  bool right_on_all_like_it(const TextEdit& e) {
+    const Made made(e);
+    return std::all_of(trials_.begin(), trials_.end(), [&](auto& t) {
+      return !has_more(t->problem()).empty() || right_in_all_orders(*t, plans(e));
+    });
+  }
+  // What all problems have that it is still wrong on.
+  std::string still_wrong_with() {
+    std::vector<std::string> common;
+    bool first = true;
+    for (const Trial* t : wrong_) {
+      const auto more = has_more(t->problem());
+      if (std::exchange(first, false)) common = more;
+      std::erase_if(common, [&](const auto& c) { return std::find(more.begin(), more.end(), c) == more.end(); });
+    }
+    return fmt::format("{}", fmt::join(common, " and "));
+  }
+
+  // The first of those that are right on all, once it is compiled and judged.
+  bool chosen(std::vector<Kept>& complete) {
+    std::stable_sort(complete.begin(), complete.end(), [](const auto& a, const auto& b) { return a.rank < b.rank; });
+    size_t looked = 0;
+    for (const Kept& k : complete) {
+      if (looked++ == most_judged) break;
+      if (verified(file_.sites, k.edit, k.right)) return true;
+    }
+    complete.clear();
+    return false;
+  }
+
+  struct Unlisted {
+    std::string name;
+    ~Unlisted() { list_outside(name, {}, {}); }
+  };
+
+  bool verified(const EditSites& sites, const TextEdit& edit, size_t right) {
+    OneEdit one;
+    one.text = edited_text(kernel_.text(), cuda_, sites, edit);
+    if (one.text.empty() || one.text == kernel_.text()) return false;
+    one.lines = changed_lines(kernel_.text(), one.text);
+    one.edits = static_cast<int>(edit.choices.size());
+    one.problems = static_cast<int>(right), one.left = static_cast<int>(trials_.size() - right);
+    const std::string name = "with-an-edit/" + short_name();
+    const Unlisted unlisted{name};
+    const KernelDefinition* k = nullptr;
+    try {
+      k = own_of(bring_outside(name, one.text, activity_).kernels, name);
+    } catch (const CompileError&) {
+    } catch (const InputError&) {
+    }
+    if (!k) return false;
+    std::vector<ConvProblem> problems;
+    for (const Trial* t : right_on(edit)) problems.push_back(t->problem());
+    constexpr double most_products = 3e7;  // some seconds
+    if (walked_products(p_) <= most_products) problems.push_back(p_), one.asked = true;
+    if (!judged_right(*k, problems)) return false;
+    one.judged = static_cast<int>(problems.size());
+    out_.edit = std::move(one);
+    return true;
+  }
+  bool judged_right(const KernelDefinition& kernel, const std::vector<ConvProblem>& problems) {
+    std::vector<std::unique_ptr<Reference>> none;
+    Judge judge(*emulator_, none);
+    return std::all_of(problems.begin(), problems.end(), [&](const ConvProblem& q) {
+      RunSpec spec;
+      spec.kernel = &kernel, spec.problem = q, spec.references = false, spec.verdict_only = true;
+      return judge.run(spec, activity_).verdict.status == Status::right;
+    });
+  }
+  // Those that it is judged on: one of the smallest and one of the largest that it is right on.
+  std::vector<const Trial*> right_on(const TextEdit& e) {
+    const Made made(e);
+    std::vector<const Trial*> all;
+    for (auto& t : trials_)
+      if (t->right(!file_.sites.sites.empty() && plans(e), 0)) all.push_back(t.get());
+    if (all.size() > 3) all = {all.front(), all[all.size() / 2], all.back()};
+    return all;
+  }
+
+  static constexpr size_t most_judged = 4, quick_trials = 6;
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  const KernelDefinition& kernel_;
+  const ConvProblem p_;
+  const double seconds_;
+  Activity& activity_;
+  const std::unique_ptr<Device> emulator_ = open_emulator();
+  OneEditSearch out_;
+  EditedFile file_;
+  std::string cuda_;
+  std::vector<std::unique_ptr<Trial>> trials_;
+  std::vector<Trial*> wrong_, right_;
+};
+
+}  // namespace
+
+OneEditSearch one_edit(const KernelDefinition& kernel, const ConvProblem& p, double seconds, Activity& activity) {
+  return Search(kernel, p, seconds, activity).go();
+}
+
+}  // namespace convscope

@@ -75,8 +75,7 @@ int verb_fix(const CommonOptions& common, const ProblemOptions& problem, const s
     print_json(answer);
   } else {
     print(answer, r.problem, file);
-    if (found)
-      fmt::print("  {}\n", write ? file + " is written" : "nothing is written; --write does it");
+    if (found) fmt::print("  {}\n", write ? file + " is written" : "nothing is written; --write does it");
   }
   return found || text(answer, "status") == "right" ? 0 : 1;
 }

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "app/engine/codec.h"
 #include "app/cli/options.h"
+#include "app/engine/codec.h"
 #include "app/engine/json_fields.h"
 #include "kernels/base/text.h"
 #include "kernels/runtime/registry.h"

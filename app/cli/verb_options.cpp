@@ -338,12 +338,15 @@ CLI::App* add_verb(CLI::App& program, const char* name, const char* about) {
 }
 
 std::vector<Verb> add_verbs(CLI::App& program, CommonOptions& common, const std::string& command) {
-  return {add_demo(program, common),       add_run(program, common),    add_explain(program, common),
-          add_xray(program, common),       add_fix(program, common),   add_check(program, common),  add_profile(program, common),
-          add_bench(program, common),      add_sweep(program, common),  add_record(program, common, command),
-          add_compare(program, common),    add_export(program, common), add_disassemble(program, common),
-          add_list(program, common),       add_info(program, common),   add_screenshot(program, common),
-          add_completion(program, common), add_report(program, common)};
+  return {add_demo(program, common),        add_run(program, common),
+          add_explain(program, common),     add_xray(program, common),
+          add_fix(program, common),         add_check(program, common),
+          add_profile(program, common),     add_bench(program, common),
+          add_sweep(program, common),       add_record(program, common, command),
+          add_compare(program, common),     add_export(program, common),
+          add_disassemble(program, common), add_list(program, common),
+          add_info(program, common),        add_screenshot(program, common),
+          add_completion(program, common),  add_report(program, common)};
 }
 
 }  // namespace convscope

@@ -43,18 +43,15 @@ Service::Reply Service::fix(const json& request, std::span<const std::byte> payl
     json lines = json::array();
     for (const auto& l : found.edit->lines)
       lines.push_back({{"line", l.line}, {"before", l.before}, {"after", l.after}});
-    fix = {{"lines", std::move(lines)},
-           {"text", found.edit->text},
-           {"edits", found.edit->edits},
-           {"problems", found.edit->problems},
-           {"wrong_on", found.edit->left},
-           {"wrong_with", found.edit->wrong_with},
-           {"judged", found.edit->judged},
-           {"asked", found.edit->asked}};
+    fix = {{"lines", std::move(lines)},        {"text", found.edit->text},     {"edits", found.edit->edits},
+           {"problems", found.edit->problems}, {"wrong_on", found.edit->left}, {"wrong_with", found.edit->wrong_with},
+           {"judged", found.edit->judged},     {"asked", found.edit->asked}};
   }
   json j = {{"kernel", r.kernel},
             {"problem", problem_json(r.problem)},
-            {"status", found.edit ? "fixed" : found.right ? "right" : "none"},
+            {"status", found.edit    ? "fixed"
+                       : found.right ? "right"
+                                     : "none"},
             {"fix", std::move(fix)},
             {"tried", found.tried},
             {"seconds", found.seconds},

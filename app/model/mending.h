@@ -16,9 +16,9 @@ struct Mend {
     std::string before, after;  // before: "" of one that is put in
   };
   std::vector<Line> lines;
-  std::string text;       // the file's with it; "": none was found
-  std::string reason;     // why not
-  bool right = false;     // nothing is wrong with it on the problems that edits are tried on
+  std::string text;    // the file's with it; "": none was found
+  std::string reason;  // why not
+  bool right = false;  // nothing is wrong with it on the problems that edits are tried on
   int64_t edits = 0, problems = 0, judged = 0, tried = 0;
   bool asked = false;      // the document's problem is among those that are judged
   std::string wrong_with;  // what other problems have that it is wrong on as before

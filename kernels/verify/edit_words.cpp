@@ -22,8 +22,8 @@ constexpr Operator arithmetic[] = {{"+", edits::add, Binds::sum},
                                    {"*", edits::multiply, Binds::product},
                                    {"/", edits::divide, Binds::product},
                                    {"%", edits::modulo, Binds::product}};
-constexpr Operator comparisons[] = {{"<", edits::less, Binds::order},       {"<=", edits::at_most, Binds::order},
-                                    {">", edits::more, Binds::order},       {">=", edits::at_least, Binds::order},
+constexpr Operator comparisons[] = {{"<", edits::less, Binds::order},      {"<=", edits::at_most, Binds::order},
+                                    {">", edits::more, Binds::order},      {">=", edits::at_least, Binds::order},
                                     {"==", edits::equal, Binds::equality}, {"!=", edits::unequal, Binds::equality}};
 
 uint16_t named(size_t candidate, unsigned how) {
@@ -46,7 +46,8 @@ class Edits {
       case Kind::comparison:
         return compared(site, s);
       case Kind::logic:
-        one(site, edits::exchanged, slip), one(site, edits::left_alone, dropped), one(site, edits::right_alone, dropped);
+        one(site, edits::exchanged, slip), one(site, edits::left_alone, dropped),
+            one(site, edits::right_alone, dropped);
         return;
       case Kind::store:
         one(site, edits::atomically, slip), one(site, edits::other_way, dropped);
@@ -72,7 +73,8 @@ class Edits {
         for (size_t k = i + 1; k < arguments.size(); k++) {
           const size_t a = at_of(arguments[i], arguments[k]), b = at_of(arguments[k], arguments[i]);
           if (a != none && b != none)
-            found_.push_back({{{arguments[i], named(a, edits::itself)}, {arguments[k], named(b, edits::itself)}}, slip});
+            found_.push_back(
+                {{{arguments[i], named(a, edits::itself)}, {arguments[k], named(b, edits::itself)}}, slip});
         }
   }
   std::vector<TextEdit> found() && {
@@ -84,9 +86,7 @@ class Edits {
   static constexpr size_t none = static_cast<size_t>(-1);
   // How seldom such an edit is what was meant, as far as wrong kernels have shown.
   enum Cost { slip, wrong_name, forgotten, off_by_one, term, dropped, seldom, odd, hardly };
-  void one(size_t site, unsigned edit, int cost) {
-    found_.push_back({{{site, static_cast<uint16_t>(edit)}}, cost});
-  }
+  void one(size_t site, unsigned edit, int cost) { found_.push_back({{{site, static_cast<uint16_t>(edit)}}, cost}); }
   // Which of `from`'s candidates the argument `of` is.
   size_t at_of(size_t from, size_t of) const {
     const EditSite &a = all_.sites[from], &b = all_.sites[of];
@@ -119,7 +119,10 @@ class Edits {
     for (size_t i = 0; i < s.candidates.size(); i++) {
       const bool both = coordinate && s.candidates[i].find("Idx.") != std::string::npos;
       one(site, named(i, edits::itself),
-          s.number ? odd : both ? slip : is_new(s, s.candidates[i]) ? wrong_name : seldom);
+          s.number                     ? odd
+          : both                       ? slip
+          : is_new(s, s.candidates[i]) ? wrong_name
+                                       : seldom);
     }
     const int near = s.number ? wrong_name : seldom;
     one(site, edits::plus_one, near);
@@ -133,8 +136,7 @@ class Edits {
   void operands(size_t site, const EditSite& s) {
     const bool sum = s.op == "+" || s.op == "-";
     for (const auto& o : arithmetic)
-      if (s.op != o.text)
-        one(site, o.number, (o.binds == Binds::sum) != sum ? seldom : s.op == "*" || *o.text == '*' ? dropped : slip);
+      if (s.op != o.text) one(site, o.number, (o.binds == Binds::sum) != sum ? seldom : sum ? slip : dropped);
     one(site, edits::left, dropped), one(site, edits::right, dropped);
     if (s.op == "/" || s.op == "%") one(site, edits::floored, forgotten);
     if (s.op == "/") one(site, edits::ceiled, forgotten);
@@ -201,8 +203,7 @@ class Texts {
                             both)};
       }
       case Kind::store:
-        if (edit == edits::atomically)
-          return {s.begin, s.end, fmt::format("atomicAdd(&{}, {})", left(s), right(s))};
+        if (edit == edits::atomically) return {s.begin, s.end, fmt::format("atomicAdd(&{}, {})", left(s), right(s))};
         return {s.left_end, s.right_begin, s.op == "=" ? " += " : " = "};
       case Kind::barrier:
         return statement(s.begin, edit == edits::of_block ? "__syncthreads();" : "__syncwarp();");
@@ -272,11 +273,14 @@ class Texts {
       const std::string in = in_brackets(a, s.left <= Binds::sum);
       return placed(s, fmt::format("({0} >= 0 ? {1} / {2} : -((-{3} + {2} - 1) / {2}))", a, la, rb, in), Binds::name);
     }
-    if (edit == edits::ceiled) return placed(s, fmt::format("({} + {} - 1) / {}", a, rb, rb), Binds::product);
+    if (edit == edits::ceiled) {
+      const bool number = b.find_first_not_of("0123456789") == b.npos && b.size() < 10;
+      const std::string more = number ? std::to_string(std::atoll(b.c_str()) - 1) : rb + " - 1";
+      return placed(s, fmt::format("({} + {}) / {}", a, more, rb), Binds::product);
+    }
     for (const auto& o : arithmetic)
       if (o.number == edit)
-        return placed(s,
-                      in_brackets(a, s.left < o.binds) + between(s, o.text) + in_brackets(b, s.right <= o.binds),
+        return placed(s, in_brackets(a, s.left < o.binds) + between(s, o.text) + in_brackets(b, s.right <= o.binds),
                       o.binds);
     return "";
   }
@@ -349,7 +353,8 @@ class Texts {
     // `float acc;`, `float acc[4];`
     const size_t declared = cuda_.rfind(s.of, s.begin);
     size_t at = declared == cuda_.npos ? s.begin - 1 : declared + s.of.size();
-    const bool array = cuda_.find_first_not_of(" \t", at) < cuda_.size() && cuda_[cuda_.find_first_not_of(" \t", at)] == '[';
+    const bool array =
+        cuda_.find_first_not_of(" \t", at) < cuda_.size() && cuda_[cuda_.find_first_not_of(" \t", at)] == '[';
     if (array) at = s.begin - 1;
     return {at, at, array ? " = {}" : " = 0"};
   }
@@ -385,15 +390,17 @@ std::string edited_text(const std::string& original, const std::string& cuda, co
       while (number-- && at != of.npos) at = of.find('\n', at), at += at != of.npos;
       return at;
     };
-    const auto number = static_cast<size_t>(std::count(cuda.begin(), cuda.begin() + static_cast<std::ptrdiff_t>(c.begin), '\n'));
+    const auto number =
+        static_cast<size_t>(std::count(cuda.begin(), cuda.begin() + static_cast<std::ptrdiff_t>(c.begin), '\n'));
     const size_t begin = line_at(cuda, number), end = std::min(cuda.find('\n', c.begin), cuda.size());
     if (c.end > end) return "";
     std::string part = trimmed(cuda.substr(begin, end - begin));
     const size_t shift = part.empty() ? 0 : cuda.find(part, begin) - begin;
-    const size_t there = line_at(text, number);
-    if (there == text.npos) return "";
-    size_t found = part.empty() ? there : text.find(part, there);
-    if (found == text.npos || found > std::min(text.find('\n', there), text.size())) return "";
+    // Changes are made from the end: what stands before is still the original's.
+    const size_t there = line_at(original, number);
+    if (there == original.npos) return "";
+    size_t found = part.empty() ? there : original.find(part, there);
+    if (found == original.npos || found > std::min(original.find('\n', there), original.size())) return "";
     found += c.begin - begin;
     if (found < shift) return "";
     text.replace(found - shift, c.end - c.begin, c.text);
@@ -412,16 +419,29 @@ std::vector<ChangedLine> changed_lines(const std::string& before, const std::str
     return all;
   };
   const auto a = lines(before), b = lines(after);
+  size_t head = 0, tail = 0;
+  while (head < std::min(a.size(), b.size()) && a[head] == b[head]) head++;
+  while (tail < std::min(a.size(), b.size()) - head && a[a.size() - 1 - tail] == b[b.size() - 1 - tail]) tail++;
+  // Between them the longest common part stays.
+  const size_t rows = a.size() - head - tail, columns = b.size() - head - tail;
+  std::vector<std::vector<size_t>> common(rows + 1, std::vector<size_t>(columns + 1));
+  for (size_t i = rows; i-- > 0;)
+    for (size_t k = columns; k-- > 0;)
+      common[i][k] =
+          a[head + i] == b[head + k] ? common[i + 1][k + 1] + 1 : std::max(common[i + 1][k], common[i][k + 1]);
   std::vector<ChangedLine> all;
-  if (a.size() == b.size()) {
-    for (size_t i = 0; i < a.size(); i++)
-      if (a[i] != b[i]) all.push_back({static_cast<int>(i) + 1, trimmed(a[i]), trimmed(b[i])});
-    return all;
+  for (size_t i = 0, k = 0; i < rows || k < columns;) {
+    const int number = static_cast<int>(head + i) + 1;
+    if (i < rows && k < columns && a[head + i] == b[head + k]) {
+      i++, k++;
+    } else if (i < rows && k < columns && common[i + 1][k + 1] == common[i][k]) {
+      all.push_back({number, trimmed(a[head + i++]), trimmed(b[head + k++])});
+    } else if (k < columns && (i == rows || common[i][k + 1] >= common[i + 1][k])) {
+      all.push_back({number, "", trimmed(b[head + k++])});
+    } else {
+      all.push_back({number, trimmed(a[head + i++]), ""});
+    }
   }
-  size_t same = 0;
-  while (same < a.size() && same < b.size() && a[same] == b[same]) same++;
-  for (size_t i = same; i < same + (b.size() - a.size()) && i < b.size(); i++)
-    all.push_back({static_cast<int>(i) + 1, "", trimmed(b[i])});
   return all;
 }
 

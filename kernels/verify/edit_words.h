@@ -28,7 +28,8 @@ std::vector<TextEdit> edits_at(const EditSites& all, const std::string& cuda, co
 std::string edited_text(const std::string& original, const std::string& cuda, const EditSites& all,
                         const TextEdit& edit);
 
-// Lines that differ between two texts: the first of them, and what they are; a line that was put in has no `before`.
+// Lines that differ between two texts that are nearly the same, with their numbers in the first; one that was put in
+// has no `before`, and the number of the line that it stands before.
 struct ChangedLine {
   int line = 0;
   std::string before, after;  // without blanks at their ends

@@ -60,21 +60,21 @@ class Trial {
     });
     return ran && races;
   }
-  // How long it takes as it is. Edits may pass some times as many sites.
+  // How many sites it passes as it is. Edits may pass some times as many.
   void know_cost() {
-    using Clock = std::chrono::steady_clock;
-    const auto begin = Clock::now();
     fuel_ = most_fuel;
     right(false, 0);
-    seconds_ = std::chrono::duration<double>(Clock::now() - begin).count();
-    constexpr int64_t longer = 4, least = 20'000;
     passed_ = most_fuel - edits::state.fuel;
-    // Its output is too long, say: that says little of edits, and how long it takes is not known.
-    if (!ran_) seconds_ = not_run + walked_products(p_) * 1e-9;
+    // Where its output is too long, say, it is not run, and says little of edits. In other forms of it no site is
+    // passed.
+    constexpr double sites_of_a_product = 200;
+    if (!ran_ || !passed_) passed_ = static_cast<int64_t>(walked_products(p_) * sites_of_a_product);
+    cost_ = static_cast<double>(passed_) + (ran_ ? 0 : not_run);
+    constexpr int64_t longer = 4, least = 20'000;
     fuel_ = std::min(most_fuel, std::max(least, passed_ * longer));
   }
-  double cost() const { return seconds_; }
-  static constexpr double not_run = 1e3;
+  double cost() const { return cost_; }
+  static constexpr double not_run = 1e12;
   // How many sites it passes: as it is, and in the last run.
   int64_t passed() const { return passed_; }
   int64_t passed_last() const { return fuel_ - edits::state.fuel; }
@@ -116,7 +116,8 @@ class Trial {
     ran_ = can_run(plan);
     if (!ran_) return false;
     memory_->fill_output(unwritten_word, nullptr);
-    emulator_.run(kernel_, plan, memory_->at(), {.order_seed = order});
+    // On one thread: the sites that are passed are counted.
+    emulator_.run(kernel_, plan, memory_->at(), {.order_seed = order, .one_worker = true});
     const HostBytes y = memory_->output(p_, plan.out_length());
     return dispatch(p_.dtype, [&](auto zero) {
       using T = decltype(zero);
@@ -136,7 +137,7 @@ class Trial {
   std::unique_ptr<ProblemMemory> memory_;
   std::vector<std::pair<uint64_t, uint64_t>> ranges_;
   int64_t own_length_ = 0, fuel_ = most_fuel, passed_ = 0;
-  double seconds_ = 0;
+  double cost_ = 0;
   bool ran_ = false;
   size_t workspace_ = 0;
 };
@@ -232,7 +233,8 @@ class Search {
       }
     }
     for (auto& t : trials_) t->know_cost();
-    std::stable_sort(trials_.begin(), trials_.end(), [](const auto& a, const auto& b) { return a->cost() < b->cost(); });
+    std::stable_sort(trials_.begin(), trials_.end(),
+                     [](const auto& a, const auto& b) { return a->cost() < b->cost(); });
   }
 
   // ---- barriers: threads that race may bring what is right in every order in which the emulator runs them
@@ -287,17 +289,14 @@ class Search {
     if (!edited) return without("it could not be found in its file");
     make_trials(*edited);
     look();
-    if (wrong_.empty() && lacks_an_atomic()) return ended();
+    const bool right_like_it =
+        std::all_of(wrong_.begin(), wrong_.end(), [&](Trial* t) { return !has_more(t->problem()).empty(); });
+    if (right_like_it && lacks_an_atomic()) return ended();
     if (wrong_.empty()) {
       out_.right = true;
       return without("it is right on all small problems that edits are tried on");
     }
-    if (std::all_of(wrong_.begin(), wrong_.end(), [&](Trial* t) { return !has_more(t->problem()).empty(); })) {
-      out_.right = true;
-      return without("it is right on the small problems that are like this one; edits are tried on problems like the "
-                     "asked one: ask for one on which it is wrong");
-    }
-    TextEdit so_far;
+    TextEdit so_far, enough;  // enough: for all problems like the asked one
     constexpr size_t most_edits = 4;
     while (so_far.choices.size() < most_edits) {
       const size_t was_right = right_.size();
@@ -306,32 +305,48 @@ class Search {
       if (kept.empty() || spent() > seconds_) break;
       // What makes it right on some of the problems is a part of what is to be done.
       so_far = kept.front().edit;
-      const Made made(so_far);
-      look();
+      {
+        const Made made(so_far);
+        look();
+      }
       if (right_.size() <= was_right) break;
+      if (enough.choices.empty() && right_on_all_like_it(so_far)) enough = so_far;
     }
     // What other problems have that the asked one has not may be left.
-    if (!so_far.choices.empty() && right_on_all_like_it(so_far) && verified(file_.sites, so_far, right_.size())) {
-      out_.edit->wrong_with = still_wrong_with();
-      return ended();
+    if (right_like_it) {
+      out_.right = true;
+      return without(
+          "it is right on the small problems that are like this one, and no edit was found with which it is "
+          "on others");
     }
-    return without(spent() > seconds_ ? fmt::format("none of {} edits that were tried makes it right; there was no time "
-                                                    "for others",
-                                                    grouped(out_.tried))
-                                      : fmt::format("none of {} edits makes it right", grouped(out_.tried)));
+    if (!enough.choices.empty()) {  // what more was tried may do by chance
+      {
+        const Made made(enough);
+        look();
+      }
+      if (verified(file_.sites, enough, right_.size())) {
+        out_.edit->wrong_with = still_wrong_with();
+        return ended();
+      }
+    }
+    return without(spent() > seconds_
+                       ? fmt::format("none of {} edits that were tried makes it right; there was no time "
+                                     "for others",
+                                     grouped(out_.tried))
+                       : fmt::format("none of {} edits makes it right", grouped(out_.tried)));
   }
 
   // Blocks that add to one output, one after the other here: right in every order, and not on a GPU.
   bool lacks_an_atomic() {
     const std::vector<TextEdit> all = edits_at(file_.sites, cuda_, std::vector<bool>(file_.sites.sites.size(), true));
     size_t judged = 0;
-    if (trials_.empty() || judged_right(kernel_, {trials_.back()->problem()})) return false;
+    if (right_.empty() || judged_right(kernel_, {right_.back()->problem()})) return false;
     for (const TextEdit& e : all) {
       const EditSite& s = file_.sites.sites[e.choices[0].site];
       if (s.kind != EditSite::Kind::store || s.op != "+=" || e.choices[0].edit != edits::atomically) continue;
       if (spent() > seconds_ || judged++ == most_judged) break;
       out_.tried++;
-      if (verified(file_.sites, e, trials_.size())) return true;
+      if (verified(file_.sites, e, right_.size())) return true;
     }
     return false;
   }
@@ -393,7 +408,8 @@ class Search {
       together.cost = so_far.cost + e.cost + 1;
       bool does_more = false;
       const size_t right = right_with(together, does_more);
-      if (right) (right < trials_.size() ? kept : does_more ? longer : complete).push_back({together, right, rank_of(e)});
+      if (right)
+        (right < trials_.size() ? kept : does_more ? longer : complete).push_back({together, right, rank_of(e)});
     }
     if (chosen(complete) || chosen(longer)) return true;
     auto most_first = [](const Kept& a, const Kept& b) { return a.right > b.right; };
@@ -403,8 +419,8 @@ class Search {
     kept.resize(std::min(kept.size(), most_looked_at));
     for (Kept& k : kept) {
       const Made made(k.edit);
-      k.right = static_cast<size_t>(std::count_if(
-          trials_.begin(), trials_.end(), [&](auto& t) { return t->right(plans(k.edit), t->wrong_order); }));
+      k.right = static_cast<size_t>(std::count_if(trials_.begin(), trials_.end(),
+                                                  [&](auto& t) { return t->right(plans(k.edit), t->wrong_order); }));
     }
     std::stable_sort(kept.begin(), kept.end(), most_first);
     return false;
@@ -435,14 +451,12 @@ class Search {
     const bool of_plan = plans(e);
     auto once = [&](Trial* t) { return t->right(of_plan, t->wrong_order); };
     constexpr size_t most_first = 4;
-    constexpr double much_longer = 4, short_enough = 1e-3;
+    constexpr double much_longer = 4, short_enough = 300'000;
     const double least = wrong_.front()->cost(), from = least < Trial::not_run ? 0 : Trial::not_run;
-    const double most_seconds = from + std::max(from > 0 ? 0 : short_enough, much_longer * (least - from));
+    const double most = from + std::max(from > 0 ? 0 : short_enough, much_longer * (least - from));
     size_t first = 0;
     for (bool is = false; !is; first++) {
-      if (first == std::min(most_first, wrong_.size()) ||
-          wrong_[first]->cost() > most_seconds)
-        return 0;
+      if (first == std::min(most_first, wrong_.size()) || wrong_[first]->cost() > most) return 0;
       is = once(wrong_[first]);
     }
     const size_t quick = std::min(quick_trials, trials_.size());
@@ -480,9 +494,8 @@ class Search {
   }
   bool right_on_all_like_it(const TextEdit& e) {
     const Made made(e);
-    return std::all_of(trials_.begin(), trials_.end(), [&](auto& t) {
-      return !has_more(t->problem()).empty() || right_in_all_orders(*t, plans(e));
-    });
+    return std::all_of(trials_.begin(), trials_.end(),
+                       [&](auto& t) { return !has_more(t->problem()).empty() || right_in_all_orders(*t, plans(e)); });
   }
   // What all problems have that it is still wrong on.
   std::string still_wrong_with() {

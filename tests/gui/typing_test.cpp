@@ -78,6 +78,37 @@ SCENARIO(a_copy_of_a_specimen_is_mended_by_typing) {
   g.settle();
 }
 
+// The edit that makes it right is found, put into the text by a click, and taken back by one step.
+SCENARIO(an_edit_is_found_and_put_into_the_text) {
+  const std::string file = copied(g);
+  const std::string wrong = g.read("mine.cu");
+  // Whoever does not type any more: what is put in opens the text again.
+  g.click("//Source/Edit");
+  g.settle();
+  CHECK(!ui::source_edit().is_on());
+  g.press("fix");
+  const auto report = g.bench().runs().report();
+  CHECK(g.bench().mending().asks_for(*report));
+  CHECK(shown(g, "Verdict"));
+  g.until([&] { return g.bench().mending().of(*report) != nullptr; }, "an edit is found", 120);
+  const std::string mended = g.bench().mending().of(*report)->text;
+  CHECK(!mended.empty());
+  g.frames(3);
+  CHECK(g.says("small problems, and judged so on"));
+  g.click("//Verdict/Put it into the text");
+  g.until([&] { return g.bench().runs().report()->status == "right"; }, "it is compiled, run and right", 60);
+  CHECK_EQ(g.read("mine.cu"), mended);
+  CHECK(ui::source_edit().is_on());
+  g.settle();
+  CHECK(g.bench().mending().of(*g.bench().runs().report()) == nullptr);
+  // Its text is the editor's, which takes it back.
+  go_to_line(g, mended, "__global__");
+  g.key(ImGuiMod_Ctrl | ImGuiKey_Z);
+  g.until([&] { return g.bench().runs().report()->status == "wrong"; }, "and wrong again", 60);
+  CHECK_EQ(g.read("mine.cu"), wrong);
+  g.settle();
+}
+
 // Who clicks into a text of one's own and types, with Edit off, gives the window no commands.
 SCENARIO(signs_in_a_text_that_is_read_are_no_commands) {
   const std::string file = copied(g);

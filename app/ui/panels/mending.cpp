@@ -63,8 +63,7 @@ void mend_found(Frame& f, const Report& r, const Mend& m) {
                          grouped(m.tried), m.seconds));
   copy_menu(f, "copy-edit", [&m] {
     std::string csv = "line,before,after\n";
-    for (const auto& l : m.lines)
-      csv += fmt::format("{},{},{}\n", l.line, csv_field(l.before), csv_field(l.after));
+    for (const auto& l : m.lines) csv += fmt::format("{},{},{}\n", l.line, csv_field(l.before), csv_field(l.after));
     return csv;
   });
   const OpenedFile* own = f.bench.files().of(file);

@@ -159,16 +159,20 @@ void SourceEdit::type_what_is_put(Frame& f) {
   // At whole lines: places count characters, not bytes.
   while (head && from[head - 1] != '\n') head--;
   while (tail && from[from.size() - tail - 1] != '\n') tail--;
-  auto line = [&](size_t at) { return static_cast<size_t>(std::count(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(at), '\n')); };
+  auto line = [&](size_t at) {
+    return static_cast<size_t>(std::count(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+  };
   const TextEditor::DocPos begin(line(head), 0), end(line(from.size() - tail), 0);
   editor_->ReplaceSectionText(begin, end, to.substr(head, to.size() - tail - head));
   editor_->SetCursor(begin);
   editor_->ScrollToLine(begin.line, TextEditor::Scroll::alignMiddle);
+  focus_in_ = 2;
   f.again_in(0);
 }
 
 void SourceEdit::drawn(bool focused) {
   if (editor_ && focused) keys_at_ = ImGui::GetFrameCount();
+  if (editor_ && focus_in_ && --focus_in_ == 0) editor_->SetFocus();
 }
 
 bool SourceEdit::has_keys() const { return editor_ && keys_at_ + 1 >= ImGui::GetFrameCount(); }

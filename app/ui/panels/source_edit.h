@@ -76,6 +76,7 @@ class SourceEdit {
   UndoBursts bursts_;
   size_t steps_ = 0;  // that could be undone when the text changed last
   enum class Way { none, undo, redo } way_ = Way::none;
+  int focus_in_ = 0;               // frames: who clicked elsewhere goes on in the text
   int keys_at_ = -2;               // the frame in which it had the keyboard
   int read_at_ = -2;               // the same while it is only shown
   bool told_how_ = false;          // how one begins to type

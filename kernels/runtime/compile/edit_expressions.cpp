@@ -10,9 +10,9 @@ namespace convscope::edits {
 namespace {
 
 constexpr std::string_view here = "convscope::edits::";
-constexpr std::string_view operators[] = {"<<<", ">>>", "<<=", ">>=", "...", "->", "++", "--", "&&", "||",
-                                          "==",  "!=",  "<=",  ">=",  "+=",  "-=", "*=", "/=", "%=", "&=",
-                                          "|=",  "^=",  "::",  "<<",  ">>"};
+constexpr std::string_view operators[] = {"<<<", ">>>", "<<=", ">>=", "...", "->", "++", "--", "&&",
+                                          "||",  "==",  "!=",  "<=",  ">=",  "+=", "-=", "*=", "/=",
+                                          "%=",  "&=",  "|=",  "^=",  "::",  "<<", ">>"};
 
 struct Binary {
   std::string_view op;
@@ -20,11 +20,11 @@ struct Binary {
   int number;  // as convscope/edits.h has it; 0: is left as it is
 };
 constexpr Binary binaries[] = {
-    {"||", Binds::either, 0},   {"&&", Binds::both, 0},    {"|", Binds::bits, 0},     {"^", Binds::bits, 0},
-    {"&", Binds::bits, 0},      {"==", Binds::equality, 5}, {"!=", Binds::equality, 6}, {"<", Binds::order, 1},
-    {"<=", Binds::order, 2},    {">", Binds::order, 3},    {">=", Binds::order, 4},   {"<<", Binds::shift, 0},
-    {">>", Binds::shift, 0},    {"+", Binds::sum, 1},      {"-", Binds::sum, 2},      {"*", Binds::product, 3},
-    {"/", Binds::product, 4},   {"%", Binds::product, 5},
+    {"||", Binds::either, 0}, {"&&", Binds::both, 0},     {"|", Binds::bits, 0},      {"^", Binds::bits, 0},
+    {"&", Binds::bits, 0},    {"==", Binds::equality, 5}, {"!=", Binds::equality, 6}, {"<", Binds::order, 1},
+    {"<=", Binds::order, 2},  {">", Binds::order, 3},     {">=", Binds::order, 4},    {"<<", Binds::shift, 0},
+    {">>", Binds::shift, 0},  {"+", Binds::sum, 1},       {"-", Binds::sum, 2},       {"*", Binds::product, 3},
+    {"/", Binds::product, 4}, {"%", Binds::product, 5},
 };
 constexpr Binds stronger(Binds b) { return static_cast<Binds>(static_cast<int>(b) + 1); }
 
@@ -34,10 +34,10 @@ bool whole_number(std::string_view literal) {
          literal.find('\'') == literal.npos;
 }
 
-constexpr std::array type_words = {"int",     "unsigned", "long",    "short",    "char",     "float",   "double",
-                                   "size_t",  "int64_t",  "int32_t", "uint32_t", "uint64_t", "int16_t", "uint16_t",
-                                   "uint8_t", "int8_t",   "signed",  "scalar_t", "T",        "acc_t",   "ptrdiff_t",
-                                   "bool",    "const",    "opmath_t"};
+constexpr std::array type_words = {"int",     "unsigned", "long",      "short",   "char",     "float",
+                                   "double",  "size_t",   "int64_t",   "int32_t", "uint32_t", "uint64_t",
+                                   "int16_t", "uint16_t", "uint8_t",   "int8_t",  "signed",   "scalar_t",
+                                   "T",       "acc_t",    "ptrdiff_t", "bool",    "const",    "opmath_t"};
 bool names_a_type(std::string_view word) {
   return std::find(type_words.begin(), type_words.end(), word) != type_words.end();
 }
@@ -162,7 +162,8 @@ FunctionParser::Expression FunctionParser::pair(Expression l, Binds binds, std::
   const bool logic = binds == Binds::either || binds == Binds::both,
              compares = binds == Binds::equality || binds == Binds::order;
   if (compares) whole(l), whole(r);
-  belongs_to(l, compares || logic ? Binds::list : binds, false), belongs_to(r, compares || logic ? Binds::list : binds, true);
+  belongs_to(l, compares || logic ? Binds::list : binds, false),
+      belongs_to(r, compares || logic ? Binds::list : binds, true);
   if (!b->number && !logic) return e;
   EditSite site = EditSite::at(logic      ? EditSite::Kind::logic
                                : compares ? EditSite::Kind::comparison
@@ -330,8 +331,8 @@ FunctionParser::Expression FunctionParser::primary(bool assigned) {
         skip_template_arguments();
       } else if (is("::") && at_ + 1 < tokens_.size()) {
         qualified = true, at_ += 2;
-      } else if (is(".") && at_ + 1 < tokens_.size() && tokens_[at_ + 1].kind == Token::word &&
-                 !is_at(at_ + 2, "(") && !is_at(at_ + 2, "<") && !is_at(at_ + 2, "[")) {
+      } else if (is(".") && at_ + 1 < tokens_.size() && tokens_[at_ + 1].kind == Token::word && !is_at(at_ + 2, "(") &&
+                 !is_at(at_ + 2, "<") && !is_at(at_ + 2, "[")) {
         at_ += 2;
       } else {
         break;

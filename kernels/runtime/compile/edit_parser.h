@@ -43,8 +43,8 @@ struct ParsedFunction {
 class FunctionParser {
  public:
   // constants: whole numbers that the file names outside of its functions.
-  FunctionParser(const std::string& code, const ParsedFunction& f, const std::vector<std::string>& constants, EditsOf what,
-                 const std::set<int>& without, EditSites& sites, Insertions& insertions);
+  FunctionParser(const std::string& code, const ParsedFunction& f, const std::vector<std::string>& constants,
+                 EditsOf what, const std::set<int>& without, EditSites& sites, Insertions& insertions);
   void parse();
 
  private:
@@ -52,8 +52,8 @@ class FunctionParser {
   struct Expression {
     size_t begin, end;  // of its text
     Binds binds;
-    size_t site = 0;  // of its own, which what it is part of makes known around it; 0: none
-    bool simple = false;  // a name or a number that has a site
+    size_t site = 0;             // of its own, which what it is part of makes known around it; 0: none
+    bool simple = false;         // a name or a number that has a site
     size_t first = 0, last = 0;  // tokens
   };
   struct Declared {
@@ -86,7 +86,7 @@ class FunctionParser {
   void assignment();
   void barrier_at(size_t place);
   void clear_at(size_t place, const std::string& variable);
-  void header();           // at the ( of an if, a while, a switch
+  void header();  // at the ( of an if, a while, a switch
   void body_of_loop();
   void stop_behind(size_t place, const Expression& value, const std::string& name);
 

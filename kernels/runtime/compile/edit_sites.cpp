@@ -48,7 +48,8 @@ std::vector<edits::ParsedFunction> functions_of(const std::string& cuda, const s
   }
   std::vector<edits::ParsedFunction> own;
   for (const HostFunction& h : functions_in(cuda)) {
-    const bool inside = std::any_of(all.begin(), all.end(), [&](const auto& f) { return h.body <= f.end && h.end >= f.body; });
+    const bool inside =
+        std::any_of(all.begin(), all.end(), [&](const auto& f) { return h.body <= f.end && h.end >= f.body; });
     if (inside || h.is_template) continue;
     edits::ParsedFunction f{0, h.body, h.end, "", true, false};
     f.parameters = code.find('(', h.begin);
@@ -75,7 +76,8 @@ EditSites edit_sites(const std::string& cuda, EditsOf what, const std::set<int>&
       R"(\b(?:constexpr\s+(?:static\s+)?|const\s+|static\s+const\s+)(?:int|unsigned|long|size_t|int64_t)\s+(\w+)\s*=)");
   for (auto it = std::sregex_iterator(code.begin(), code.end(), constant); it != std::sregex_iterator(); ++it) {
     const auto at = static_cast<size_t>(it->position());
-    if (std::none_of(functions.begin(), functions.end(), [&](const auto& f) { return at > f.parameters && at < f.end; }))
+    if (std::none_of(functions.begin(), functions.end(),
+                     [&](const auto& f) { return at > f.parameters && at < f.end; }))
       constants.push_back((*it)[1]);
   }
   edits::Insertions insertions;

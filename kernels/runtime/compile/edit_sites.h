@@ -31,13 +31,13 @@ struct EditSite {
   std::string op;                        // of two operands: as it is written
   size_t left_end = 0, right_begin = 0;  // of these
   Binds left = Binds::name, right = Binds::name;
-  Binds around = Binds::list;            // what the whole is an operand of; list: of nothing that could tear it apart
-  bool is_right = false;                 // and that it is its right operand
-  std::string of;                        // name: its text; clear, beyond: the variable; divisible: a
-  std::string by, leave;                 // divisible: b; how to leave: "continue", "return"
-  int depth = 0;                         // of loops around it
-  std::vector<std::string> candidates;   // whole numbers in scope
-  size_t call = 0, argument = 0;         // call: not 0 where it is an argument, all of it, of this one
+  Binds around = Binds::list;           // what the whole is an operand of; list: of nothing that could tear it apart
+  bool is_right = false;                // and that it is its right operand
+  std::string of;                       // name: its text; clear, beyond: the variable; divisible: a
+  std::string by, leave;                // divisible: b; how to leave: "continue", "return"
+  int depth = 0;                        // of loops around it
+  std::vector<std::string> candidates;  // whole numbers in scope
+  size_t call = 0, argument = 0;        // call: not 0 where it is an argument, all of it, of this one
 
   static EditSite at(Kind kind, size_t begin, size_t end) {
     EditSite s;

@@ -9,14 +9,14 @@
 namespace convscope::edits {
 namespace {
 
-constexpr std::string_view number_types[] = {"int",      "unsigned", "long",     "short",    "size_t",
-                                             "int64_t",  "int32_t",  "uint32_t", "uint64_t", "ptrdiff_t",
-                                             "index_t",  "ssize_t",  "auto",     "uint",     "int16_t"};
-constexpr std::string_view floating_types[] = {"float", "double", "half", "__half", "scalar_t", "T", "acc_t", "opmath_t",
-                                               "accscalar_t", "Acc", "AccT"};
-constexpr std::string_view qualifiers[] = {"const",      "static",     "constexpr", "volatile",      "register",
-                                           "inline",     "extern",     "typename",  "__shared__",    "__constant__",
-                                           "__device__", "__restrict__", "struct",  "signed"};
+constexpr std::string_view number_types[] = {"int",     "unsigned", "long",     "short",    "size_t",
+                                             "int64_t", "int32_t",  "uint32_t", "uint64_t", "ptrdiff_t",
+                                             "index_t", "ssize_t",  "auto",     "uint",     "int16_t"};
+constexpr std::string_view floating_types[] = {"float", "double",   "half",        "__half", "scalar_t", "T",
+                                               "acc_t", "opmath_t", "accscalar_t", "Acc",    "AccT"};
+constexpr std::string_view qualifiers[] = {"const",      "static",       "constexpr", "volatile",   "register",
+                                           "inline",     "extern",       "typename",  "__shared__", "__constant__",
+                                           "__device__", "__restrict__", "struct",    "signed"};
 constexpr std::string_view assignments[] = {"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="};
 
 template <class List>
@@ -27,8 +27,8 @@ bool among(std::string_view word, const List& list) {
 }  // namespace
 
 FunctionParser::FunctionParser(const std::string& code, const ParsedFunction& f,
-                               const std::vector<std::string>& constants, EditsOf what,
-                               const std::set<int>& without, EditSites& sites, Insertions& insertions)
+                               const std::vector<std::string>& constants, EditsOf what, const std::set<int>& without,
+                               EditSites& sites, Insertions& insertions)
     : code_(code),
       f_(f),
       what_(what),
@@ -47,7 +47,6 @@ FunctionParser::FunctionParser(const std::string& code, const ParsedFunction& f,
         break;
       }
 }
-
 
 int FunctionParser::line_of(size_t place) const {
   return 1 + static_cast<int>(std::lower_bound(lines_.begin(), lines_.end(), place) - lines_.begin());
@@ -89,8 +88,8 @@ void FunctionParser::know_parameters() {
       know_problem(names.back());
     else if (!number && text.find("Tensor") == text.npos)
       for (size_t i = 0; i + 2 < tokens_.size(); i++)
-        if (is_at(i, names.back()) && is_at(i + 1, ".") && tokens_[i + 2].kind == Token::word &&
-            !is_at(i + 3, "(") && !is_at(i + 3, "[") && !is_at(i + 3, "."))
+        if (is_at(i, names.back()) && is_at(i + 1, ".") && tokens_[i + 2].kind == Token::word && !is_at(i + 3, "(") &&
+            !is_at(i + 3, "[") && !is_at(i + 3, "."))
           members_.push_back(names.back() + "." + std::string(this->text(i + 2)));
   };
   if (const size_t open = f_.head.find('<'); open != f_.head.npos)
@@ -144,7 +143,8 @@ void FunctionParser::clear_at(size_t place, const std::string& variable) {
   if (f_.on_host) return;
   EditSite site = EditSite::at(EditSite::Kind::clear, place, place);
   site.of = variable;
-  if (const size_t n = add(std::move(site))) in_.put(place, fmt::format(" convscope::edits::clear({}, {}); ", n, variable));
+  if (const size_t n = add(std::move(site)))
+    in_.put(place, fmt::format(" convscope::edits::clear({}, {}); ", n, variable));
 }
 
 void FunctionParser::block() {
@@ -269,8 +269,8 @@ void FunctionParser::statement(bool in_block) {
       skip_statement();
     return;
   }
-  for (std::string_view raw : {"using", "typedef", "struct", "class", "static_assert", "asm", "goto", "template", "try",
-                               "else", "extern"})
+  for (std::string_view raw :
+       {"using", "typedef", "struct", "class", "static_assert", "asm", "goto", "template", "try", "else", "extern"})
     if (is(raw)) return skip_statement();
   if (!attempt([&] { simple_statement(in_block); })) skip_statement();
 }

@@ -51,8 +51,8 @@ EditedFile open_edited(const std::string& name, const std::string& text, EditsOf
       in.write("source.cu", source);
       std::vector<std::string> arguments = common_flags();
       // Not as fast as it could be: it is compiled to be run on small problems, and while somebody waits.
-      for (const char* a : {"-O1", "-w", "-include", "convscope/outside.h", "-x", "c++", "-shared", "-o", "edited.so",
-                            "source.cu"})
+      for (const char* a :
+           {"-O1", "-w", "-include", "convscope/outside.h", "-x", "c++", "-shared", "-o", "edited.so", "source.cu"})
         arguments.emplace_back(a);
       if (has_host_code(cuda)) arguments.insert(arguments.end(), {"-x", "none", objects.operations.string()});
       in.compile(compiler, arguments, file, activity);

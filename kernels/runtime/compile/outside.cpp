@@ -386,8 +386,8 @@ OutsideFile bring_outside(const std::string& name, const std::string& text, Acti
     if (!fs::exists(plain, error) || (traces() && !fs::exists(traced, error))) {
       const auto begin = std::chrono::steady_clock::now();
       try {
-        out.warnings = make_modules(source, cuda_source(text, file), file, text, compiler, plain, traced,
-                                    objects, activity);
+        out.warnings =
+            make_modules(source, cuda_source(text, file), file, text, compiler, plain, traced, objects, activity);
       } catch (const CompileError& e) {
         if (const int line = line_of_ptx(e, cuda_source(text, file), file))
           throw CompileError(

@@ -7,7 +7,8 @@
 
 namespace convscope::simt {
 
-// What kernels may touch beside their blocks' own memory: first and behind the last address of each. Not while a kernel runs.
+// What kernels may touch beside their blocks' own memory: first and behind the last address of each. Not while a kernel
+// runs.
 void know_edited_memory(std::vector<std::pair<uint64_t, uint64_t>> ranges);
 
 // Calls edited host code; false: the processor ended it (a division by zero), and what it had is lost. Errors: those of

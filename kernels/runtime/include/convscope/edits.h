@@ -19,7 +19,7 @@ struct State {
   std::array<uint16_t, most_sites> chosen{};
   std::array<uint8_t, most_sites> seen{};  // that whole numbers went through, of those that were to be noted
   bool any = false;
-  int64_t fuel = INT64_MAX;  // sites that may still be passed: an edit may make a loop endless. Not exact: threads share it
+  int64_t fuel = INT64_MAX;  // sites that may still be passed: an edit may make a loop endless
 };
 inline constexpr uint16_t noted = 0xffff;  // in the place of an edit: nothing is edited, and the site is noted
 CONVSCOPE_SIMT_API extern State state;
@@ -62,7 +62,9 @@ inline int64_t quotient(int64_t a, int64_t b) {
   return a / b;
 }
 inline int64_t remainder(int64_t a, int64_t b) { return a - quotient(a, b) * b; }
-inline int64_t floor_quotient(int64_t a, int64_t b) { return quotient(a, b) - (remainder(a, b) != 0 && (a < 0) != (b < 0)); }
+inline int64_t floor_quotient(int64_t a, int64_t b) {
+  return quotient(a, b) - (remainder(a, b) != 0 && (a < 0) != (b < 0));
+}
 
 template <class T>
 CONVSCOPE_EDIT int64_t number(const T& t) {

@@ -1,0 +1,86 @@
+// Edits of a text: where there are any, and what the text is with one.
+#include "kernels/verify/edit_words.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <set>
+
+namespace convscope {
+namespace {
+
+std::set<std::string> texts_of(const std::string& cuda) {
+  const EditSites all = edit_sites(cuda, EditsOf::everything, {});
+  std::set<std::string> texts;
+  for (const TextEdit& e : edits_at(all, cuda, std::vector<bool>(all.sites.size(), true)))
+    texts.insert(edited_text(cuda, cuda, all, e));
+  return texts;
+}
+
+std::string function(const std::string& body) {
+  return "__global__ void f(const int a, const int b, const int c, int* y) {\n" + body + "}\n";
+}
+
+TEST(EditWords, AnExpressionHoldsTogetherAsItIsTried) {
+  const auto texts = texts_of(function("  y[0] = a - b * c;\n"));
+  for (const char* right :
+       {"y[0] = a + b * c;", "y[0] = a - b % c;", "y[0] = c - b * c;", "y[0] = a + c - b * c;",
+        "y[0] = a - (b + a) * c;", "y[0] = a - b * a * c;", "y[0] = a - b * (c + 1);", "y[0] = a - b * c + 1;",
+        "y[0] = a - b;", "y[0] = a;", "y[0] = a - (b - c);", "y[0] = a - (a - 1 - b) * c;", "y[0] += a - b * c;",
+        "y[a] = a - b * c;", "atomicAdd(&y[0], a - b * c);"})
+    EXPECT_TRUE(texts.contains(function("  " + std::string(right) + "\n"))) << right;
+  for (const std::string& text : texts)
+    EXPECT_EQ(std::count(text.begin(), text.end(), '('), std::count(text.begin(), text.end(), ')')) << text;
+}
+
+TEST(EditWords, ConditionsAndStatements) {
+  const auto texts =
+      texts_of(function("  for (int k = 0; k < c; k++) {\n    const int i = a / b;\n"
+                        "    if (i < c && k != a) y[i] = 1;\n  }\n"));
+  auto with = [&](const std::string& loop, const std::string& inside, const std::string& test) {
+    return function("  for (int k = 0; " + loop + "; k++) {\n    const int i = a / b;\n" + inside + "    if (" + test +
+                    ") y[i] = 1;\n  }\n");
+  };
+  const std::string loop = "k < c", test = "i < c && k != a";
+  EXPECT_TRUE(texts.contains(with("k <= c", "", test)));
+  EXPECT_TRUE(texts.contains(with(loop, "", "i < c && i >= 0 && k != a")));
+  EXPECT_TRUE(texts.contains(with(loop, "", "i < c || k != a")));
+  EXPECT_TRUE(texts.contains(with(loop, "", "k != a")));
+  EXPECT_TRUE(texts.contains(with(loop, "    if (a % b != 0) continue;\n", test)));
+  EXPECT_TRUE(texts.contains(with(loop, "    if (i >= c) continue;\n", test)));
+  EXPECT_TRUE(texts.contains(with(loop, "    __syncthreads();\n", test)));
+}
+
+// What is tried is called in the text, whose lines stay; constants of the compiler and what is not understood stay as
+// they are.
+TEST(EditWords, TheTextKeepsItsLines) {
+  const std::string cuda =
+      "template <int N>\n__global__ void f(int a, float* y) {\n"
+      "  constexpr int wide = N + 1;\n  const int rows = 4;\n  float sum[rows];\n"
+      "  asm volatile(\"nop;\");\n  sum[a % rows] = a * 2; // a * 3\n"
+      "  auto odd = y ?: nullptr;\n  y[a] = sum[0];\n}\n";
+  const EditSites all = edit_sites(cuda, EditsOf::everything, {});
+  EXPECT_EQ(std::count(all.text.begin(), all.text.end(), '\n'), std::count(cuda.begin(), cuda.end(), '\n'));
+  for (const char* same : {"constexpr int wide = N + 1;", "const int rows = 4;", "float sum[rows];",
+                           "asm volatile(\"nop;\");", "// a * 3", "auto odd = y ?: nullptr;"})
+    EXPECT_NE(all.text.find(same), std::string::npos) << same << "\n" << all.text;
+  EXPECT_EQ(all.text.find("sum[a % rows] = a * 2;"), std::string::npos);
+  // Lines that the compiler did not take have none.
+  const EditSites without = edit_sites(cuda, EditsOf::everything, {7});
+  EXPECT_NE(without.text.find("sum[a % rows] = a * 2;"), std::string::npos) << without.text;
+  EXPECT_LT(without.sites.size(), all.sites.size());
+}
+
+TEST(EditWords, LinesThatDiffer) {
+  const auto lines = changed_lines("a\nb\nc\nd\n", "a\nx\nnew\nc\ny\n");
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[0].line, 2);
+  EXPECT_EQ(lines[0].before + ">" + lines[0].after, "b>x");
+  EXPECT_EQ(lines[1].line, 3);
+  EXPECT_EQ(lines[1].before + ">" + lines[1].after, ">new");
+  EXPECT_EQ(lines[2].line, 4);
+  EXPECT_EQ(lines[2].before + ">" + lines[2].after, "d>y");
+  EXPECT_TRUE(changed_lines("a\n", "a\n").empty());
+}
+
+}  // namespace
+}  // namespace convscope

@@ -198,9 +198,10 @@ class Texts {
         const bool both = s.op == "&&";
         const Binds binds = both ? Binds::either : Binds::both;
         return {s.begin, s.end,
-                in_brackets(in_brackets(left(s), s.left < binds) + (both ? " || " : " && ") +
-                                in_brackets(right(s), s.right <= binds && s.right != Binds::name),
-                            both)};
+                placed(s,
+                       in_brackets(left(s), s.left < binds) + (both ? " || " : " && ") +
+                           in_brackets(right(s), s.right <= binds),
+                       binds)};
       }
       case Kind::store:
         if (edit == edits::atomically) return {s.begin, s.end, fmt::format("atomicAdd(&{}, {})", left(s), right(s))};

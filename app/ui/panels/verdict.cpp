@@ -85,7 +85,8 @@ void why_it_is_wrong(Frame& f, const Report& r) {
        })))
     f.wish([r](Workbench& b) { b.causes().want_once(r); });
   if (!c) {
-    if (f.bench.causes().asks_for(r)) dim_text(t, "looking which term of its index is wrong…");
+    if (f.bench.causes().asks_for(r))
+      dim_text(t, r.right() ? "looking whether it is right in general…" : "looking which term of its index is wrong…");
     return;
   }
   if (c->sentence.empty()) {
@@ -131,7 +132,9 @@ void why_it_is_wrong(Frame& f, const Report& r) {
   auto tell = [&](const std::string& words, bool bullet) {
     if (said(words)) return;
     if (bullet) ImGui::Bullet();
+    ImGui::PushFont(bullet ? t.bold_font : t.text_font, 0);  // a cause is what one came for
     wrapped(words);
+    ImGui::PopFont();
     told += words + "\n";
   };
   if (whole) tell(c->sentence, false);

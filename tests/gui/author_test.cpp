@@ -75,7 +75,7 @@ SCENARIO(lines_that_other_problems_name_are_a_click_away) {
   open_trusted(g, "beside.cu", text);
   CHECK_EQ(g.bench().runs().report()->status, std::string("right"));
   // What other problems would show is looked for by itself.
-  g.until([&] { return g.says("Right here, but not in general"); }, "it is told so", 20);
+  g.until([&] { return g.says("Right here") && g.says("Not in general:"); }, "it is told so", 20);
   g.press("check");
   g.until([&] { return g.bench().checks().now().fuzz && g.bench().checks().now().fuzz->smallest(); }, "one fails", 60);
   g.settle();

@@ -103,7 +103,7 @@ void why_it_is_wrong(Frame& f, const Report& r) {
   ImGui::BeginGroup();
   if (r.status == "right") {
     ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
-    wrapped("Right here, but not in general:");
+    wrapped("Not in general:");
     ImGui::PopStyleColor();
   }
   auto line = [&](const char* word, std::string_view formula, const ImVec4& colour) {

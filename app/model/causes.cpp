@@ -40,50 +40,51 @@ bool Causes::can_ask() const {
 void Causes::want(const Report& report, bool asked) {
   const bool right = report.status == "right";
   const bool crashed = report.status == "crashed";  // on small problems it may not
-  if (report.status != "wrong" && !crashed && !(right && (asked || inventory_.is_exhibit(report.document.kernel))))
-    return;
+  const std::string& kernel = report.document.kernel;
+  const bool quiet = right && !asked && inventory_.is_from_outside(kernel);
+  if (report.status != "wrong" && !crashed && !(right && (asked || quiet || inventory_.is_exhibit(kernel)))) return;
   CauseBeside beside;
   beside.crashed = crashed;
   for (const ReportLayer& l : report.layers) beside.layer(l.name, l.status, l.found);
-  if (ends_engine_.contains(report.document.kernel)) {
+  if (ends_engine_.contains(kernel)) {
     cause_ = {};
     cause_.serial = report.serial;
     cause_.reason = "its products cannot be mapped: on a small problem it ended the engine";
     return;
   }
   waits_for_ = report.serial;
-  ask(report.document, report.serial, right, beside, std::make_shared<XrayAgain>());
+  ask({report.document, report.serial, right, quiet}, beside, std::make_shared<XrayAgain>());
 }
 
-void Causes::ask(const Document& document, uint64_t serial, bool right, const CauseBeside& beside,
-                 const std::shared_ptr<XrayAgain>& again) {
+void Causes::ask(const Question& q, const CauseBeside& beside, const std::shared_ptr<XrayAgain>& again) {
   constexpr double patience_s = 2;  // no further small problem is begun after it
   json more = {{"limit_s", patience_s}};
   again->put_into(more);
-  auto done = [this, document, serial, right, beside, again](Answer a) {
+  auto done = [this, q, beside, again](Answer a) {
     link_.see_death(a);
     const bool crashed = a.kind == Answer::Kind::crashed;
     const Refusal refusal = a.kind == Answer::Kind::error ? refusal_of(a) : Refusal{};
     const std::string why = a.message.empty() ? refusal.text : a.message;
     if ((crashed || (a.kind == Answer::Kind::error && refusal.exit_code == 4)) && again->after(why)) {
-      if (serial == waits_for_) ask(document, serial, right, beside, again);
+      if (q.serial == waits_for_) ask(q, beside, again);
       return;
     }
-    if (is_end(a)) ends_engine_.insert(document.kernel);
-    if (serial != waits_for_) return;
+    if (is_end(a)) ends_engine_.insert(q.document.kernel);
+    if (q.serial != waits_for_) return;
     waits_for_ = 0;
     if (a.kind == Answer::Kind::result) {
-      cause_ = cause_from(json_fields::part(json::parse(a.header), "xray"), serial, right, beside);
+      cause_ = cause_from(json_fields::part(json::parse(a.header), "xray"), q.serial, q.right, beside);
+      if (q.quiet) cause_.reason.clear();
     } else if (!refusal.cancelled) {
       cause_ = {};
-      cause_.serial = serial;
-      cause_.reason = "its products could not be mapped: " + why;
+      cause_.serial = q.serial;
+      if (!q.quiet || is_end(a)) cause_.reason = "its products could not be mapped: " + why;
     }
-    if (cause_.serial == serial && cause_.sentence.empty() && !refusal.cancelled) ask_emulator(document, serial);
+    if (cause_.serial == q.serial && cause_.sentence.empty() && !refusal.cancelled) ask_emulator(q.document, q.serial);
   };
   Meanwhile meanwhile;
   meanwhile.partial = [again](const std::string& early) { again->heard(early); };
-  id_ = link_.post("xray", "xray", document, more, std::move(done), std::move(meanwhile));
+  id_ = link_.post("xray", "xray", q.document, more, std::move(done), std::move(meanwhile));
 }
 
 // Of a launch that a GPU ended, where its index says nothing.

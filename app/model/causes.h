@@ -20,8 +20,9 @@ class Causes {
   Causes(EngineLink& link, const Runs& runs, const Inventory& inventory)
       : link_(link), runs_(runs), inventory_(inventory) {}
 
-  // Which terms of the index are wrong, or would be elsewhere. It comes by itself with the verdict on a wrong kernel
-  // and on an exhibit; of other kernels that are right when it is asked for. Of a recorded verdict it is found here.
+  // Which terms of the index are wrong, or would be elsewhere. It comes by itself with the verdict on a wrong kernel,
+  // on an exhibit and on a person's file, of which it says nothing while it finds nothing; of other kernels that are
+  // right when it is asked for. Of a recorded verdict it is found here.
   void want(const Report& report, bool asked = false);
   // A recorded report's, if nobody has asked yet.
   void want_once(const Report& report) {
@@ -37,8 +38,14 @@ class Causes {
   bool asks_for(const Report& r) const { return r.serial && waits_for_ == r.serial; }
 
  private:
-  void ask(const Document& document, uint64_t serial, bool right, const CauseBeside& beside,
-           const std::shared_ptr<XrayAgain>& again);
+  // What is asked, and how often an engine has ended on it.
+  struct Question {
+    Document document;
+    uint64_t serial = 0;
+    bool right = false;
+    bool quiet = false;  // nobody has asked: that nothing was found is not said
+  };
+  void ask(const Question& q, const CauseBeside& beside, const std::shared_ptr<XrayAgain>& again);
   void ask_emulator(const Document& document, uint64_t serial);
 
   EngineLink& link_;

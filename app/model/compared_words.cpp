@@ -21,12 +21,14 @@ std::string with_minus(std::string s) {
   return s;
 }
 
-// "−93.19 MiB", in the unit that bytes_text() takes for `beside`.
+// "−93.19 MiB", in the unit that bytes_text() takes for `beside`, or in one in which it is not 0.00.
 std::string bytes_words(double v, double beside) {
   constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   double scale = 1;
   size_t u = 0;
-  while (std::abs(beside) / scale >= 1024 && u < 5) scale *= 1024, u++;
+  constexpr double least = 0.005;
+  while (std::abs(beside) / scale >= 1024 && u < 5 && (v == 0 || std::abs(v) / (scale * 1024) >= least))
+    scale *= 1024, u++;
   const std::string size = u == 0 ? grouped(std::llround(std::abs(v))) : fmt::format("{:.2f}", std::abs(v) / scale);
   return fmt::format("{}{} {}", v < 0 ? "−" : "", size, units[u]);
 }
@@ -39,7 +41,7 @@ std::string number_words(double v, const std::string& unit, double beside) {
   if (unit == "ns") return with_minus(time_text(v * 1e-6));
   if (unit == "byte") return bytes_words(v, std::max(size, std::abs(beside)));
   if (unit == "GFLOP/s" && size >= 1000) return with_minus(fmt::format("{:.3g} TFLOP/s", v / 1000));
-  std::string digits = size >= 1e4 || (size == std::floor(size) && size < 1e15)
+  std::string digits = size >= 1e3 || (size == std::floor(size) && size < 1e15)
                            ? (v < 0 ? "−" : "") + grouped(std::llround(size))
                        : size < 0.001 ? with_minus(fmt::format("{:.2g}", v))
                                       : with_minus(fmt::format("{:.4g}", v));

@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "kernels/base/text.h"
 #include "kernels/problem/counts.h"
 #include "kernels/problem/presets.h"
 
@@ -120,6 +121,12 @@ ConvProblem short_piece(const Document& d) {
   return p;
 }
 
+// Of files the names, as everywhere; where two of one name differ by their folders, these as well.
+static std::pair<std::string, std::string> kernels_named(const Document& one, const Document& other) {
+  const std::string a = file_name(one.kernel), b = file_name(other.kernel);
+  return a == b ? std::pair(one.kernel, other.kernel) : std::pair(a, b);
+}
+
 std::string describe_change(const Document& from, const Document& to) {
   std::vector<std::string> parts;
   for (const auto& f : problem_fields())
@@ -132,7 +139,8 @@ std::string describe_change(const Document& from, const Document& to) {
     std::string preset = preset_in_words(to.problem);
     parts = {preset.empty() ? "problem" : "problem " + preset};
   }
-  if (from.kernel != to.kernel) parts.push_back(fmt::format("kernel {} → {}", from.kernel, to.kernel));
+  const auto [before, after] = kernels_named(from, to);
+  if (from.kernel != to.kernel) parts.push_back(fmt::format("kernel {} → {}", before, after));
   if (from.compare_with != to.compare_with) parts.push_back("compare with " + to.compare_with);
   if (!(from.inputs.x == to.inputs.x)) parts.push_back("input values");
   if (!(from.inputs.w == to.inputs.w)) parts.push_back("weight values");
@@ -159,7 +167,8 @@ Difference describe_difference(const Document& one, const Document& other) {
   if (a.size() > 2)
     for (auto [parts, preset] : {std::pair{&a, preset_in_words(p)}, {&b, preset_in_words(q)}})
       if (!preset.empty()) *parts = {"problem " + preset};
-  add(one.kernel != other.kernel, "kernel " + one.kernel, "kernel " + other.kernel);
+  const auto [kernel, other_kernel] = kernels_named(one, other);
+  add(one.kernel != other.kernel, "kernel " + kernel, "kernel " + other_kernel);
   add(one.compare_with != other.compare_with, "compared with " + one.compare_with,
       "compared with " + other.compare_with);
   auto values = [](const char* name, const TensorSource& s) {

@@ -55,6 +55,11 @@ bool Inventory::is_exhibit(const std::string& kernel) const {
                      [&](const KernelEntry& k) { return k.name == kernel && k.kind == "specimen"; });
 }
 
+bool Inventory::is_from_outside(const std::string& kernel) const {
+  return std::any_of(kernels_.begin(), kernels_.end(),
+                     [&](const KernelEntry& k) { return k.name == kernel && k.kind == "outside"; });
+}
+
 bool Inventory::is_kernel(const std::string& name) const {
   return std::any_of(kernels_.begin(), kernels_.end(),
                      [&](const KernelEntry& k) { return k.name == name && k.kind != "reference"; });

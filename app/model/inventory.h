@@ -26,7 +26,8 @@ class Inventory {
   bool runs_on_a_gpu(const Document& document) const;
   // Exhibits are wrong on purpose, also where that cannot be seen.
   bool is_exhibit(const std::string& kernel) const;
-  bool is_kernel(const std::string& name) const;  // and no reference
+  bool is_from_outside(const std::string& kernel) const;  // of a file that a person opened
+  bool is_kernel(const std::string& name) const;          // and no reference
   // Of these kernels those that the engine here has: a file may not have been opened since.
   std::vector<std::string> known_of(const std::vector<std::string>& kernels) const;
 

@@ -114,8 +114,18 @@ void Runs::take(Report r) {
   if (restoring_) return;  // the verdict that stands is the crash
   report_ = made;
   if (!made->final) return;
+  keep_verdict(made);
   keep_time(*made);
   if (news_.verdict) news_.verdict(*made);
+}
+
+// A text that is run again, as by F5, has the same one before it.
+void Runs::keep_verdict(const std::shared_ptr<const Report>& r) {
+  if (!r->text || !judged_ || !judged_->text || needs_run(judged_->document, r->document))
+    before_ = nullptr;
+  else if (judged_->text < r->text)
+    before_ = judged_;
+  judged_ = r;
 }
 
 bool Runs::ran_on(const Document& document) const {

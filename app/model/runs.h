@@ -41,6 +41,9 @@ class Runs {
   std::shared_ptr<const Report> report() const { return report_; }
   std::shared_ptr<const Report> picture() const { return picture_; }
   std::string picture_key() const { return picture_ ? picture_->key : ""; }
+  // The verdict on what the kernel's file was before, of the same problem, inputs and device; null: it had no other
+  // text since these were chosen.
+  std::shared_ptr<const Report> report_of_text_before() const { return before_; }
   bool running() const { return running_; }
   bool cancelled() const { return cancelled_; }
   const Document& wanted() const { return wanted_; }
@@ -64,6 +67,7 @@ class Runs {
   void took(uint64_t serial, Answer answer, const Document& document);
   void take(Report r);
   void keep_time(const Report& r);
+  void keep_verdict(const std::shared_ptr<const Report>& r);
 
   EngineLink& link_;
   const OpenedFiles& files_;
@@ -76,6 +80,7 @@ class Runs {
   bool cancelled_ = false;                      // the last one, before its verdict had come
   std::vector<std::function<void()>> refused_;  // what to forget when the next result comes
   std::shared_ptr<const Report> report_, picture_;
+  std::shared_ptr<const Report> judged_, before_;  // the last verdict; that on the text before its
   double last_picture_ms_ = 0;
   std::vector<KernelTime> ran_;
   Document ran_on_;  // whose problem and inputs they are of

@@ -212,11 +212,12 @@ void App::draw_panels(Frame& f) {
     return;
   }
   ImGuiID space = ImGui::DockSpaceOverViewport(0, viewport);
-  // So low that a lesson's panels have no room in four docks, or a map none above another dock.
+  // So low that a lesson's panels have no room in four docks, or a map none above another dock: at a large scale most
+  // screens are, also without a lesson's text.
   constexpr float lesson_ems = 52;
-  const float low_ems = settings_.presenter ? 42 : 46, ems = viewport->Size.y / ImGui::GetFontSize();
-  const bool narrow = viewport->WorkSize.x < 1100 * style_scale_, low = lesson_ && ems < low_ems,
-             staged = settings_.presenter || (lesson_ && ems < lesson_ems),
+  const float low_ems = !lesson_ ? 32 : settings_.presenter ? 42 : 46, ems = viewport->Size.y / ImGui::GetFontSize();
+  const bool narrow = viewport->WorkSize.x < 1100 * style_scale_,
+             staged = settings_.presenter || (lesson_ && ems < lesson_ems), low = staged && ems < low_ems,
              starts_so = !staged_ && staged == settings_.presenter;
   const bool other =
       narrow != narrow_ || (!starts_so && (staged != staged_.value_or(false) || (staged && low != low_)));

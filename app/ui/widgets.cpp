@@ -96,7 +96,7 @@ void explain_item(const Theme& t, const About& about) {
 void tooltip(const Theme&, std::string_view text) {
   if (text.empty() || !wants_tooltip() || !ImGui::BeginTooltip()) return;
   ImGui::PushTextWrapPos(ImGui::GetFontSize() * 26);
-  ImGui::TextUnformatted(in_the_window(text).c_str());
+  ImGui::TextUnformatted(units_kept(in_the_window(text)).c_str());
   ImGui::PopTextWrapPos();
   ImGui::EndTooltip();
 }
@@ -217,12 +217,24 @@ void dim_text(const Theme& t, std::string_view text) {
   ImGui::PopStyleColor();
 }
 
+std::string units_kept(std::string words) {
+  static constexpr std::string_view units[] = {
+      "%",    "ns",    "µs",    "ms",    "s",     "B", "KiB", "MiB", "GiB",  "TiB",     "MHz",     "GB/s",   "TB/s",
+      "FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "W", "°C",  "pp",  "MB/s", "MFLOP/s", "GFLOP/s", "TFLOP/s"};
+  constexpr std::string_view no_break = "\u00a0";
+  for (size_t at = words.find(' '); at != words.npos; at = words.find(' ', at + 1)) {
+    if (!at || !std::isdigit(static_cast<unsigned char>(words[at - 1]))) continue;
+    const size_t end = words.find_first_of(" ,;:.()|\n", at + 1);
+    const std::string_view next = std::string_view(words).substr(at + 1, end == words.npos ? end : end - at - 1);
+    if (std::find(std::begin(units), std::end(units), next) == std::end(units)) continue;
+    words.replace(at, 1, no_break);
+  }
+  return words;
+}
+
 void wrapped(std::string_view text) {
   ImGui::PushTextWrapPos(0);
-  if (text.find("--") == text.npos)
-    ImGui::TextUnformatted(text.data(), text.data() + text.size());
-  else
-    ImGui::TextUnformatted(in_the_window(text).c_str());
+  ImGui::TextUnformatted(units_kept(in_the_window(text)).c_str());
   ImGui::PopTextWrapPos();
 }
 

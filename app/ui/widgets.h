@@ -58,6 +58,9 @@ void end_figures();
 // that the functions below write is put so.
 std::string in_the_window(std::string_view words);
 
+// A number and its unit stay on one line where text wraps: "79 %" has a blank between them that is no place to break.
+std::string units_kept(std::string words);
+
 // A heading inside a panel.
 void heading(const Theme& t, const char* text);
 void dim_text(const Theme& t, std::string_view text);

@@ -414,7 +414,8 @@ Pattern find_pattern(const ConvProblem& p, const Comparison& exact, const std::v
     std::string ends = out.nearness ? "" : borders(seen, columns), classes, again, part_of;
     if (!out.nearness && ends.empty()) {  // one place alone says more than its class
       part_of = stretch(seen, columns);
-      if (!part_of.starts_with("only")) classes = residues(p, seen);
+      // Most of what is done to results leaves a 0 one: which have no tap is all that their class would tell.
+      if (!part_of.starts_with("only") && out.activation.empty()) classes = residues(p, seen);
       if (!explained && (classes.empty() || classes.starts_with("some of"))) again = find_period(p, wrong);
     }
     if (!classes.empty()) out.energy.reset();  // which outputs are hit says more

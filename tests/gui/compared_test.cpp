@@ -122,3 +122,21 @@ SCENARIO(occupancy_is_of_the_main_launch_until_another_is_chosen) {
   CHECK(g.says("cannot be launched"));
   CHECK(g.says("achieved on NVIDIA H200, recorded"));
 }
+
+// That emulated times say nothing is said once, not of each kernel and each line.
+SCENARIO(an_emulated_comparison_says_once_what_it_is_worth) {
+  g.press("compare");
+  g.panel("Compare");
+  g.until([&] { return g.bench().measuring().comparison() != nullptr; }, "it is compared", 60);
+  g.settle();
+  const std::string words = g.words();
+  const auto times = [&](std::string_view what) {
+    int n = 0;
+    for (size_t at = words.find(what); at != words.npos; at = words.find(what, at + 1)) n++;
+    return n;
+  };
+  CHECK_EQ(times("emulated time, which says nothing of a GPU: "), 1);
+  CHECK_EQ(times("who is faster here says nothing"), 0);
+  CHECK_EQ(times("Of both, what limits it cannot be seen from emulated time"), 1);
+  CHECK_EQ(times("what limits it cannot be seen"), 1);
+}

@@ -102,4 +102,29 @@ SCENARIO(a_lesson_fills_a_low_window) {
   g.settle();
 }
 
+// At a large scale every screen is low: a stage without a lesson has its verdict in sight then, beside the maps.
+SCENARIO(a_low_stage_has_its_verdict_beside_the_maps) {
+  g.stage.size = {1920, 1080};
+  Settings s = g.app.settings();
+  s.presenter = true, s.scale = 2;
+  g.app.apply(ui::SetSettings{s});
+  g.frames(5);
+  g.settle();
+  CHECK(in_front("Maps") && in_front("Verdict"));
+  const ImGuiWindow *maps = ImGui::FindWindowByName("Maps"), *verdict = ImGui::FindWindowByName("Verdict");
+  const float height = ImGui::GetMainViewport()->WorkSize.y;
+  CHECK(maps->Size.y > 0.85f * height && verdict->Size.y > 0.85f * height);
+  CHECK(verdict->Pos.x > maps->Pos.x);
+  // Where there is room, it lies below them.
+  s.scale = 1;
+  g.app.apply(ui::SetSettings{s});
+  g.frames(5);
+  g.settle();
+  CHECK(in_front("Verdict") && in_front("Explain") && verdict->Pos.y > maps->Pos.y);
+  s.presenter = false;
+  g.app.apply(ui::SetSettings{s});
+  g.stage.size = {1600, 1000};
+  g.settle();
+}
+
 }  // namespace convscope::test

@@ -57,6 +57,10 @@ void draw(ui::Offscreen& screen, ui::App& app, Stage& stage, bool visible) {
   app.frame(1);
   if (capture) {
     stage.words = ImGui::GetCurrentContext()->LogBuffer.c_str();
+    // As people read it: before a unit there is a blank.
+    constexpr std::string_view no_break = "\u00a0";
+    for (size_t at; (at = stage.words.find(no_break)) != stage.words.npos;)
+      stage.words.replace(at, no_break.size(), " ");
     ImGui::LogFinish();
     stage.capture = false;
   }

@@ -10,6 +10,7 @@
 #include "app/model/ladder.h"
 #include "app/model/times.h"
 #include "app/ui/panel.h"
+#include "app/ui/panels/flow.h"
 #include "app/ui/widgets.h"
 
 namespace convscope::ui {
@@ -140,9 +141,12 @@ std::string sentence_of(const KernelComparison& c) {
 void verdict(Frame& f, const KernelComparison& c) {
   const Theme& t = f.theme;
   const ComparedTime &v = c.counted(), &cold = c.packed ? c.first.packed_cold : c.first.cold;
-  if (std::string s = sentence_of(c); !s.empty()) {
-    if (c.source == "emulated") {  // no news of either kernel: of how the emulator takes them
-      dim_text(t, "On the CPU emulator, which says nothing of a GPU: " + s);
+  const std::string s = sentence_of(c);
+  const bool emulated = c.source == "emulated" && !s.empty();
+  if (!s.empty()) {
+    if (emulated) {  // no news of either kernel: of how the emulator takes them
+      coloured(t.warning,
+               "emulated time, which says nothing of a GPU: " + (s.starts_with("Which") ? "w" + s.substr(1) : s));
     } else {
       ImGui::PushFont(t.bold_font, 0);
       wrapped(s);
@@ -161,7 +165,7 @@ void verdict(Frame& f, const KernelComparison& c) {
     if (!side->doubt.empty()) wrapped(fmt::format("{}: {}", side->name, side->doubt));
   }
   if (v.verdict.empty() && !v.reason.empty()) wrapped("no verdict: " + v.reason);
-  if (!c.reason.empty()) wrapped(c.reason);
+  if (!c.reason.empty() && !emulated) wrapped(c.reason);
   for (const auto& w : c.warnings) wrapped(w);
   ImGui::PopStyleColor();
 }
@@ -326,6 +330,9 @@ void figure_row(Frame& f, const KernelComparison& c, const ComparedFigure& r, co
 // What limits each of them, in its profile's own sentence.
 void limits(Frame& f, const KernelComparison& c) {
   const Theme& t = f.theme;
+  const Profile *first = counters_of(f, c.document, c.first.name), *second = counters_of(f, c.document, c.second.name);
+  if (first && second && !first->sentence.empty() && first->sentence == second->sentence)
+    return dim_text(t, "Of both, " + first->sentence);
   for (const auto& [name, colour] : {std::pair(&c.first.name, &t.kernel), std::pair(&c.second.name, &t.reference)}) {
     const Profile* p = counters_of(f, c.document, *name);
     if (!p || p->sentence.empty()) continue;

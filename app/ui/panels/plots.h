@@ -69,7 +69,8 @@ inline std::string giga_text(int d) {
   return "1" + std::string(static_cast<size_t>(all % 3), '0') + (prefix.empty() ? "" : " " + prefix);
 }
 
-// Round numbers of a linear axis, so many that each has a line of text for its name; at least one.
+// Round numbers of a linear axis, so many that each has a line of text for its name. One alone says nothing of the
+// axis: where a low one has no more of them, two finer ones stand there that are far enough apart.
 inline std::vector<double> round_ticks(double low, double high, float height, float line) {
   const double span = high - low, most = std::max(1.0, std::floor(height / (1.25 * line)));
   if (!(span > 0) || !std::isfinite(span)) return {};
@@ -82,6 +83,11 @@ inline std::vector<double> round_ticks(double low, double high, float height, fl
   std::vector<double> at;
   for (double i = std::ceil(low / step); i <= std::floor(high / step) && at.size() < 64; i++)
     at.push_back(i * step + 0.0);  // no -0
+  const double decade = std::pow(10.0, std::floor(std::log10(span))), apart = 1.1 * span * line / height;
+  for (const double by : {1.0, 0.5, 0.2, 0.1, 0.05}) {
+    const double finer = decade * by, first = std::ceil(low / finer) * finer, last = std::floor(high / finer) * finer;
+    if (at.size() < 2 && last - first >= apart) at = {first + 0.0, last + 0.0};
+  }
   return at;
 }
 // "0.0002", "2e-5", "-0.1"

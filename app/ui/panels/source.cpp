@@ -302,6 +302,9 @@ void keep_typing(Frame& f, State& s, bool marks_are_new) {
   static const std::vector<ErrorLine> none;
   const auto& errors = edit.waits() || own->compiling ? none : own->errors;
   if (errors == s.errors && !marks_are_new) return;
+  // Who opens a file that does not compile has its line in sight; who types stays where they are.
+  if (!edit.is_on() && errors != s.errors && !errors.empty())
+    s.go_to = {s.file, errors.front().line, errors.front().column}, f.again_in(0);
   if (!s.errors.empty()) s.marks = mark_lines(s.editor, s.file, *s.theme, s.traced, s.differs, s.told);
   s.errors = errors;
   mark_errors(s.editor, s.marks, *s.theme, errors);

@@ -1,15 +1,17 @@
-// The verdict, the layers it rests on, and the figures of the error.
+// The verdict, the layers it rests on, and what it may be asked for further.
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <imgui.h>
 
+#include "app/model/text_before.h"
 #include "app/ui/panel.h"
 #include "app/ui/panels/flow.h"
 #include "app/ui/panels/map_view.h"
 #include "app/ui/panels/mending.h"
 #include "app/ui/panels/source_edit.h"
 #include "app/ui/panels/source_place.h"
+#include "app/ui/panels/verdict_errors.h"
 #include "app/ui/widgets.h"
 
 namespace convscope::ui {
@@ -60,6 +62,19 @@ std::vector<std::string_view> parts_of(std::string_view text) {
   return parts;
 }
 
+// Of races, crashes and arrays that are left: one button for each line that the sentence speaks of. id: of the part of
+// the panel, which may name a line that another one names.
+void lines_it_names(Frame& f, std::string_view sentence, const char* id = "") {
+  constexpr size_t most = 4;
+  const auto places = places_in(sentence);
+  for (size_t i = 0; i < std::min(places.size(), most); i++) {
+    const std::string label = fmt::format("{}:{}", places[i].file, places[i].line);
+    if (i) beside_if_fits(ImGui::CalcTextSize(label.c_str()).x + 2 * ImGui::GetStyle().FramePadding.x);
+    if (ImGui::SmallButton((label + id).c_str())) show_in_source(f, places[i].file, places[i].line);
+    tooltip(f.theme, "Go to this line");
+  }
+}
+
 // The terms of its index that are wrong, by a map of its products: what it takes above what belongs there.
 void why_it_is_wrong(Frame& f, const Report& r) {
   const Theme& t = f.theme;
@@ -71,7 +86,8 @@ void why_it_is_wrong(Frame& f, const Report& r) {
        })))
     f.wish([r](Workbench& b) { b.causes().want_once(r); });
   if (!c) {
-    if (f.bench.causes().asks_for(r)) dim_text(t, "looking which term of its index is wrong…");
+    if (f.bench.causes().asks_for(r))
+      dim_text(t, r.right() ? "looking whether it is right in general…" : "looking which term of its index is wrong…");
     return;
   }
   if (c->sentence.empty()) {
@@ -79,11 +95,16 @@ void why_it_is_wrong(Frame& f, const Report& r) {
       dim_text(t, (r.status == "right" ? "In general: " : "Why: ") + c->reason);
     return;
   }
+  // What the verdict's sentence has said stands right above.
+  auto said = [&r](const std::string& words) { return r.sentence.find(words) != words.npos; };
+  if (c->formula.empty() &&
+      (c->faults.empty() ? said(c->sentence) : std::all_of(c->faults.begin(), c->faults.end(), said)))
+    return;
   ImGui::Spacing();
   ImGui::BeginGroup();
   if (r.status == "right") {
     ImGui::PushStyleColor(ImGuiCol_Text, t.warning);
-    wrapped("Right here, but not in general:");
+    wrapped("Not in general:");
     ImGui::PopStyleColor();
   }
   auto line = [&](const char* word, std::string_view formula, const ImVec4& colour) {
@@ -108,10 +129,18 @@ void why_it_is_wrong(Frame& f, const Report& r) {
   const bool each = takes.size() > 1 && takes.size() == c->faults.size() && right.size() == takes.size();
   // What no formula gives on all of them is no term's fault, and what has none is all that is known.
   const bool whole = c->faults.empty() || sentence.find("no formula of the kinds") != sentence.npos;
-  if (whole) wrapped(c->sentence);
+  std::string told;
+  auto tell = [&](const std::string& words, bool bullet) {
+    if (said(words)) return;
+    if (bullet) ImGui::Bullet();
+    ImGui::PushFont(bullet ? t.bold_font : t.text_font, 0);  // a cause is what one came for
+    wrapped(words);
+    ImGui::PopFont();
+    told += words + "\n";
+  };
+  if (whole) tell(c->sentence, false);
   for (size_t k = 0; !whole && k < c->faults.size(); k++) {
-    ImGui::Bullet();
-    wrapped(c->faults[k]);
+    tell(c->faults[k], true);
     if (each) both(takes[k], right[k]);
   }
   if (!whole && !each) both(c->formula, c->right_formula);
@@ -129,18 +158,7 @@ void why_it_is_wrong(Frame& f, const Report& r) {
     for (const auto& fault : c->faults) csv += fmt::format("fault,{}\n", csv_field(fault));
     return csv + fmt::format("for example,{}\n", csv_field(c->example));
   });
-}
-
-// Of races, crashes and arrays that are left: one button for each line that the sentence speaks of.
-void lines_it_names(Frame& f, std::string_view sentence) {
-  constexpr size_t most = 4;
-  const auto places = places_in(sentence);
-  for (size_t i = 0; i < std::min(places.size(), most); i++) {
-    const std::string label = fmt::format("{}:{}", places[i].file, places[i].line);
-    if (i) beside_if_fits(ImGui::CalcTextSize(label.c_str()).x + 2 * ImGui::GetStyle().FramePadding.x);
-    if (ImGui::SmallButton(label.c_str())) show_in_source(f, places[i].file, places[i].line);
-    tooltip(f.theme, "Go to this line");
-  }
+  lines_it_names(f, told, "##why");
 }
 
 // Of the file as it is now: what is said below is of the text before, where there is a report of it. True when there is
@@ -172,6 +190,24 @@ bool file_is_not_this(Frame& f, const Report* r) {
   return true;
 }
 
+void what_the_edit_changed(Frame& f, const Report& r) {
+  const auto before = f.bench.runs().report_of_text_before();
+  if (!before || !r.final || f.bench.runs().report().get() != &r) return;
+  const TextBefore was = text_before(*before, r);
+  coloured(was.was_better ? f.theme.warning : f.theme.dim, "The text before: " + was.words);
+  tooltip(f.theme, "What another text of the file has changed.\nIts verdict then: " + before->sentence +
+                       "\nsource: " + was.source);
+}
+
+// Of a right verdict: whether it is known that the kernel is wrong elsewhere, which is said further below.
+bool right_here_alone(const Frame& f, const Report& r) {
+  const Cause* c = f.bench.causes().of(r);
+  const Checking& others = f.bench.checks().now();
+  return r.right() &&
+         ((c && !c->sentence.empty()) || (r.recorded.empty() && others.is_about(f.document) && others.fuzz->first() &&
+                                          !f.bench.files().is_of_before(others.document.kernel, others.text)));
+}
+
 // of_before: of the file's text before.
 void head(Frame& f, const Report& r, bool of_before) {
   const Theme& t = f.theme;
@@ -184,7 +220,9 @@ void head(Frame& f, const Report& r, bool of_before) {
   ImGui::SameLine(0, ImGui::GetFontSize() * 0.3f);
   const bool unfinished = !r.final && !f.bench.runs().running();
   ImGui::TextColored(stale ? t.dim : colour_of(t, r.status), "%s",
-                     unfinished ? "No verdict" : word_of(r.final ? r.status : ""));
+                     unfinished               ? "No verdict"
+                     : right_here_alone(f, r) ? "Right here"
+                                              : word_of(r.final ? r.status : ""));
   ImGui::PopFont();
   explain_item(t, {"The verdict on the kernel for this problem: right when every layer below passes.", "",
                    "judged against the double-precision oracle"});
@@ -208,6 +246,7 @@ void head(Frame& f, const Report& r, bool of_before) {
   const std::string kernel = file_name(r.kernel.empty() ? f.document.kernel : r.kernel);
   dim_text(t,
            r.device_name.empty() ? kernel : kernel + " on " + r.device_name + (r.recorded.empty() ? "" : ", recorded"));
+  what_the_edit_changed(f, r);
   if (r.status == "not-judged") {
     const RunOffer offer = run_offer(f);
     if (!offer.why.empty()) dim_text(t, offer.why);
@@ -292,6 +331,7 @@ void other_problems(Frame& f, const Report& r) {
                            csv_field(one->sentence));
       return csv;
     });
+    lines_it_names(f, least.sentence, "##others");
     if (!c.running && !(f.document.problem == least.problem)) {
       if (ImGui::Button("Open this problem")) f.command(SetProblem{least.problem});
       tooltip(t, "Puts it in the place of the problem that is shown; undo brings that back");
@@ -350,99 +390,6 @@ std::string verdict_csv(const Report& r) {
   for (const auto& g : r.gates)
     if (g.failing) out += fmt::format("failing at atol {:g} rtol {:g},{},\n", g.atol, g.rtol, *g.failing);
   return out;
-}
-
-// What the usual gates would have said; the user's own is read off the counted errors, so it follows the slider.
-void gates(Frame& f, const Report& r) {
-  const Theme& t = f.theme;
-  heading(t, "Usual gates, for comparison");
-  if (!begin_figures("gates")) return;
-  const std::string source = measured_words(r.recorded, "counted over all elements");
-  const About about{
-      "What allclose with this tolerance would have said. The verdict does not rest on it: a loose gate lets wrong "
-      "kernels pass.",
-      "|y − oracle| > atol + rtol·|oracle|, or not finite", source.c_str()};
-  auto row = [&](const std::string& label, std::optional<double> fraction) {
-    if (!fraction) return figure(t, label.c_str(), "not compared", about, &t.dim);
-    if (r.own_length != r.out_length) return figure(t, label.c_str(), "fails: other length", about, &t.wrong);
-    const bool fooled = *fraction == 0 && r.failing.value_or(0) > 0;
-    figure(t, label.c_str(),
-           fooled           ? "would let it pass"
-           : *fraction == 0 ? "passes"
-                            : "fails " + percent_text(*fraction),
-           about,
-           fooled           ? &t.warning
-           : *fraction == 0 ? &t.right
-                            : &t.wrong);
-  };
-  const auto& d = f.document;
-  std::optional<double> own;
-  bool own_shown = false;
-  for (double usual : {1e-2, 1e-4}) {
-    auto g = std::find_if(r.gates.begin(), r.gates.end(),
-                          [&](const ReportGate& one) { return one.atol == usual && one.rtol == usual; });
-    row(usual == 1e-2 ? "gate 1e-2" : "gate 1e-4", g == r.gates.end() ? std::nullopt : g->failing_fraction);
-    own_shown |= d.atol == usual && d.rtol == usual;
-  }
-  if (!own_shown) {
-    for (const auto& g : r.gates)
-      if (g.atol == d.atol && g.rtol == d.rtol) own = g.failing_fraction;
-    const Statistics* s = f.bench.pictures().statistics();
-    if (!own && d.atol == d.rtol && s && s->key == r.key && s->elements)
-      own = s->failing_at(d.atol) / static_cast<double>(s->elements);
-    std::string label = d.atol == d.rtol ? fmt::format("your gate {:.3g}", d.atol)
-                                         : fmt::format("your gate {:.3g}, {:.3g}", d.atol, d.rtol);
-    if (own)
-      row(label, own);
-    else
-      figure(t, label.c_str(), "not counted yet",
-             {"Your own gate. It is counted by the next run, or when Error statistics is shown.", "", "counted"},
-             &t.dim);
-  }
-  end_figures();
-}
-
-void errors(Frame& f, const Report& r) {
-  const Theme& t = f.theme;
-  heading(t, "Error against the oracle");
-  if (!r.failing) {
-    dim_text(t, r.status == "not-judged" ? "No figures: the kernel has not been run against the oracle."
-                : r.layers.empty()       ? "No figures: the run gave no output to compare."
-                                   : "No figures: the output was not compared. The first layer that fails says why.");
-    return;
-  }
-  if (!begin_figures("errors")) return;
-  const std::string words = measured_words(r.recorded, "counted over all elements");
-  const char* counted = words.c_str();
-  auto maybe = [&](const char* label, const std::optional<double>& v, const About& about,
-                   const ImVec4* colour = nullptr) {
-    figure(t, label, v ? value_text(*v) : "none is finite", about, v ? colour : &t.dim);
-  };
-  const ImVec4* bad = *r.failing ? &t.wrong : &t.right;
-  figure(t, "elements", grouped(r.elements),
-         {"Elements of the output that were compared.", "N · Cout · Lout", counted});
-  figure(t, "failing", fmt::format("{} ({})", grouped(*r.failing), percent_text(r.failing_fraction.value_or(0))),
-         {"Elements whose error is beyond their own rounding bound, or that are not finite.",
-          "|y − oracle| > λ·√n·u·Σ|x·w| + rounding of y", counted},
-         bad);
-  maybe("max |error|", r.max_abs, {"The largest absolute error of all finite elements.", "max |y − oracle|", counted});
-  const std::optional<double>& worst = r.max_bound_ratio;
-  figure(t, "max |error| / bound", worst ? times_bound_text(*worst) : "none is finite",
-         {"The largest error as a multiple of its element's bound; above 1 fails. Where exactly 0 should stand the "
-          "bound is the smallest number there is, so any error there is a huge multiple.",
-          "max |y − oracle| / bound", counted},
-         !worst       ? &t.dim
-         : *worst > 1 ? &t.wrong
-                      : nullptr);
-  maybe("RMS relative", r.rms_rel,
-        {"Size of the whole error against the size of the whole output.", "√(Σ(y − oracle)² / Σoracle²)", counted});
-  auto count = [&](const char* label, const std::optional<int64_t>& v, const About& about) {
-    figure(t, label, v ? grouped(*v) : "not counted", about, v && *v ? &t.wrong : v ? nullptr : &t.dim);
-  };
-  count("NaN", r.nan, {"Elements that are not a number. NaN never passes.", "", counted});
-  count("never written", r.unwritten,
-        {"Elements that still hold the poison the output was filled with before the run.", "", counted});
-  end_figures();
 }
 
 void first_failing(Frame& f, const Report& r) {
@@ -515,8 +462,7 @@ void draw_verdict(Frame& f) {
   ImGui::BeginGroup();  // one place to copy from
   layers(f, *r);
   if (!early) other_problems(f, *r);
-  errors(f, *r);
-  if (r->failing) gates(f, *r);
+  draw_error_figures(f, *r);
   ImGui::EndGroup();
   copy_menu(f, "copy-verdict", [&] { return verdict_csv(*r); });
   if (!r->accuracy_allowed.empty()) heading(f.theme, "Accuracy");

@@ -14,6 +14,7 @@
 #include <stdexcept>
 
 #include "kernels/base/run_program.h"
+#include "kernels/base/text.h"
 #include "kernels/runtime/compile/device_rules.h"
 #include "kernels/runtime/compile/dynamic_shared.h"
 #include "kernels/runtime/compile/half_rules.h"
@@ -475,9 +476,10 @@ std::string unset_variable(const std::string& name, const std::string& text, Act
   static const std::regex warning(
       R"((?:^|\n)([^\n]+):(\d+):\d+: warning: '([^'<]+)' (?:is|may be) used uninitialized)");
   for (auto it = std::sregex_iterator(said.begin(), said.end(), warning); it != std::sregex_iterator(); ++it)
-    if (found.empty() && (*it)[1] == file) found = fmt::format("{} at {}:{}", (*it)[3].str(), file, (*it)[2].str());
+    if (found.empty() && (*it)[1] == file)
+      found = fmt::format("{} at {}:{}", (*it)[3].str(), file_name(file), (*it)[2].str());
   try {
-    if (found.empty()) found = array_added_to(cuda_source(text, file), file);
+    if (found.empty()) found = array_added_to(cuda_source(text, file), file_name(file));
   } catch (const InputError&) {
   }
   last = {key, found};

@@ -53,7 +53,7 @@ TEST_F(UnsetCli, AVariableThatNothingWasPutIntoIsNamed) {
   const std::string start = "float sum = b ? b[co] : 0.0f;";
   const std::string file = changed("gather.cu", start, "float sum;\n  if (b) sum += b[co];");
   std::string out = said_of(file);
-  EXPECT_TRUE(holds(out, "wrong: uses sum at ")) << out;
+  EXPECT_TRUE(holds(out, "wrong: uses sum at gather.cu:15 ")) << out << "as other sentences name files";
   EXPECT_TRUE(holds(out, "gather.cu:15 before anything was put into it: what stands there reaches 324 elements"))
       << out;
   const json report = json::parse(run(Words{"run", file, "--json"} + little).out);
@@ -68,7 +68,7 @@ TEST_F(UnsetCli, AVariableThatNothingWasPutIntoIsNamed) {
       changed("gather.cu", start,
               "float part[2][2], other[2], sum = 0;\n  part[0][0] = part[0][1] = 0;\n  other[0] = other[1] = 0;\n"
               "  for (int q = 0; q < 4; q++) part[q / 2][q % 2] += other[co % 2];\n  sum = part[1][co % 2];"));
-  EXPECT_TRUE(holds(out, "wrong: uses part at ")) << out;
+  EXPECT_TRUE(holds(out, "wrong: uses part at gather.cu:")) << out;
   // Controls: one that is wrong without it, and one whose every element is set before it is used.
   out = said_of(changed("gather.cu", start, "float sum = 0.5f;"));
   EXPECT_FALSE(holds(out, "put into")) << out;

@@ -233,6 +233,10 @@ TEST(ComparedFigures, Words) {
   EXPECT_EQ(difference_words(figure(5, 5, "%")), "0");
   EXPECT_EQ(difference_words(figure(192, 18619392, "request")), "−18,619,200");
   EXPECT_EQ(difference_words(figure(3 << 20, 1 << 30, "byte")), "−1.00 GiB") << "in the unit of the larger value";
+  EXPECT_EQ(difference_words(figure(2097152, 2097152 + 400, "byte")), "−0.39 KiB") << "never −0.00 MiB";
+  EXPECT_EQ(difference_words(figure(0, 2097152, "byte")), "−2.00 MiB");
+  EXPECT_EQ(value_words(0.0, "byte", 2097152.0), "0.00 MiB");
+  EXPECT_EQ(difference_words(figure(3152642.4, 3147264, "request")), "+5,378") << "grouped as all of them";
   EXPECT_EQ(ratio_words(figure(0.386, 4.63, "ms")), "0.083×") << "never 0.00×";
   EXPECT_EQ(ratio_words(figure(192, 18619392, "request")), "1/96,976×");
   EXPECT_EQ(ratio_words(figure(1, 200, "")), "1/200×");

@@ -239,6 +239,11 @@ TEST(Document, AChangeInWords) {
   EXPECT_EQ(words(SetSeed{1}), "seed 42 → 1");
   EXPECT_EQ(words(SetTolerance{1, 1}), "tolerance");
   EXPECT_EQ(describe_change(d, d), "");
+  EXPECT_EQ(words(SetKernel{"/home/her/mine.cu"}), "kernel S4 → mine.cu") << "as everywhere";
+  Document mine = d, yours = d;
+  mine.kernel = "/a/mine.cu", yours.kernel = "/b/mine.cu";
+  EXPECT_EQ(other_document_words(mine, yours), "of kernel /a/mine.cu; now: kernel /b/mine.cu") << "folders tell them";
+  EXPECT_EQ(other_document_words(d, yours), "of kernel S4; now: kernel mine.cu");
 }
 
 TEST(Document, ADifferenceInTheWordsOfEach) {

@@ -245,6 +245,27 @@ TEST_F(WorkbenchFile, ACrashHasItsCause) {
   EXPECT_TRUE(bench_->causes().can_ask());
 }
 
+// Who writes a kernel is told of what does not show on the problem that is asked for, and of nothing else.
+TEST_F(WorkbenchFile, ThatIsRightHereAloneIsToldSo) {
+  write("j + p - k * d", "j + p - k");
+  bench_->files().bring(path_, "emulator");
+  ASSERT_TRUE(comes(1));
+  auto r = bench_.run(test::quick_document(40, path_));
+  ASSERT_TRUE(r && r->right()) << r->sentence;
+  ASSERT_TRUE(bench_.until([&] { return bench_->causes().of(*r) != nullptr; }));
+  EXPECT_TRUE(bench_->causes().of(*r)->sentence.ends_with(": the dilation is missing"))
+      << bench_->causes().of(*r)->sentence;
+  // Control: of one that is right the answer is kept to itself, until somebody asks.
+  write();
+  ASSERT_TRUE(comes(2));
+  r = bench_.run(test::quick_document(40, path_));
+  ASSERT_TRUE(r && r->right()) << r->sentence;
+  ASSERT_TRUE(bench_.until([&] { return bench_->causes().of(*r) != nullptr; }));
+  EXPECT_EQ(bench_->causes().of(*r)->sentence + bench_->causes().of(*r)->reason, "");
+  bench_->causes().want(*r, true);
+  ASSERT_TRUE(bench_.until([&] { return !bench_->causes().of(*r)->reason.empty(); }));
+}
+
 // One of the small problems has stride 1.
 TEST_F(WorkbenchFile, ASmallProblemThatEndsTheEngineIsLeftOut) {
   write("i = t / s", "i = t / (s - 1)");

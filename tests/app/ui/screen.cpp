@@ -128,6 +128,9 @@ std::string Screen::text(ui::App& app) {
     out = ImGui::GetCurrentContext()->LogBuffer.c_str();
     ImGui::LogFinish();
   });
+  // Tests look for words as people read them: before a unit there is a blank.
+  constexpr std::string_view no_break = "\u00a0";
+  for (size_t at; (at = out.find(no_break)) != out.npos;) out.replace(at, no_break.size(), " ");
   return out;
 }
 

@@ -56,14 +56,26 @@ TEST(Ticks, OfValuesHaveRoom) {
   for (float height : {18.0f, 30.0f, 60.0f, 200.0f, 800.0f})
     for (auto [low, high] : {std::pair{-0.5, 0.25}, {-1.2e-7, 3e-7}, {0.001, 900.0}, {-3.0, -2.9}}) {
       const auto at = round_ticks(low, high, height, 16);
-      EXPECT_LE(static_cast<float>(at.size()), std::max(1.0f, height / 20));
+      EXPECT_LE(static_cast<float>(at.size()), std::max(2.0f, height / 20));
+      EXPECT_GE(at.size(), height < 30 ? 0u : 2u) << low << " to " << high << " on " << height << " pixels";
       for (size_t i = 0; i < at.size(); i++) {
+        if (i > 0) {
+          EXPECT_GT((at[i] - at[i - 1]) / (high - low) * height, 16) << "a line of text each";
+        }
         EXPECT_TRUE(at[i] >= low - 1e-12 && at[i] <= high + 1e-12);
         EXPECT_FALSE(at[i] == 0 && std::signbit(at[i])) << "-0";
       }
     }
   EXPECT_TRUE(round_ticks(1, 1, 100, 16).empty());
   EXPECT_TRUE(round_ticks(0, std::numeric_limits<double>::infinity(), 100, 16).empty());
+}
+
+TEST(Words, ANumberKeepsItsUnitWhereTextWraps) {
+  EXPECT_EQ(units_kept("the memory 79 % with 1.00 times them"), "the memory 79\u00a0% with 1.00 times them");
+  EXPECT_EQ(units_kept("took 12.3 µs; 4 KiB, 41 °C (2 GB/s)"),
+            "took 12.3\u00a0µs; 4\u00a0KiB, 41\u00a0°C (2\u00a0GB/s)");
+  for (const char* other : {"18 of 76 outputs", "a B 3", "0 Bytes", "channel 3 shifts", "% 3", " %", "s 1, p 0"})
+    EXPECT_EQ(units_kept(other), other);
 }
 
 TEST(Ticks, OfDecadesAreOfOneKind) {

@@ -108,6 +108,18 @@ TEST(Pattern, WhatFollowsTheLayer) {
             "");
 }
 
+// Where no tap lands the sum is 0, and right behind most functions: which class that is says nothing more.
+TEST(Pattern, WhatFollowsTheLayerIsNamedAlone) {
+  auto q = usual;
+  q.stride = 2, q.dilation = 2;
+  Signal s(q);
+  ASSERT_GT(structural_zeros(q), 0);
+  EXPECT_EQ(s.find([&](int64_t r, int64_t j) { return std::max(s.value(r, j), 0.0); }).where,
+            "negative values are 0, as behind a ReLU, which is not of the layer");
+  // Control: of what has no such name its class is told.
+  EXPECT_TRUE(has(s.find([&](int64_t r, int64_t j) { return 1.5 * s.value(r, j); }).where, "(j mod 2 = 0)"));
+}
+
 TEST(Pattern, Factors) {
   Signal s(usual);
   for (double f : {2.0, 0.5, -1.0, 3.0}) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <regex>
 #include <set>
 #include <utility>
 
@@ -157,6 +158,14 @@ std::string text_of(const PythonValue& v, const std::string& how) {
     if (how[0] != ':' || !digits || width.empty() || width.size() > 3) throw NotFollowed{};
     return width[0] == '0' ? fmt::format("{:0{}d}", *n, std::stoi(width)) : fmt::format("{:{}d}", *n, std::stoi(width));
   }
+  // :.6f, :.3e, :g
+  static const std::regex precise(R"(:(?:\.(\d))?([feg]))");
+  if (std::smatch m; is_number(v) && std::regex_match(how, m, precise)) {
+    const int digits = m[1].matched ? std::stoi(m[1]) : 6;
+    return m[2] == "f"   ? fmt::format("{:.{}f}", real_number(v), digits)
+           : m[2] == "e" ? fmt::format("{:.{}e}", real_number(v), digits)
+                         : fmt::format("{:.{}g}", real_number(v), digits);
+  }
   if (!plain) throw NotFollowed{};
   if (is_none(v)) return "None";
   if (auto b = std::get_if<bool>(&v.is)) return *b ? "True" : "False";
@@ -274,6 +283,7 @@ Sizes sizes_in(const PythonValue::List& given, size_t from) {
 }
 
 PythonValue python_arithmetic(const std::string& sign, const PythonValue& a, const PythonValue& b) {
+  if (auto s = std::get_if<std::string>(&a.is); s && sign == "%") return string_filled(*s, b);
   if (sign == "+") {
     auto s = std::get_if<std::string>(&a.is), other = std::get_if<std::string>(&b.is);
     if (s && other) return {*s + *other};

@@ -26,6 +26,7 @@
 #include "kernels/runtime/compile/launch_lines.h"
 #include "kernels/runtime/compile/load_inline.h"
 #include "kernels/runtime/compile/precompiled.h"
+#include "kernels/runtime/compile/ptx_words.h"
 #include "kernels/runtime/compile/shared_zones.h"
 #include "kernels/runtime/compile/variables.h"
 #include "kernels/runtime/compile/workshop.h"
@@ -308,9 +309,11 @@ namespace {
 std::string host_body(const std::string& cuda, const std::string& name) {
   // nvcc takes an alignment behind these words, the host's compiler before them.
   static const std::regex aligned(R"(\b(__shared__|__constant__)(\s+)(alignas\s*\((?:[^()]|\([^()]*\))*\)))");
-  const auto body = with_launch_bounds(std::regex_replace(with_dynamic_shared(cuda), aligned, "$3$2$1"));
+  const std::string plain = with_plain_ptx(cuda);
+  const auto body = with_launch_bounds(std::regex_replace(with_dynamic_shared(plain), aligned, "$3$2$1"));
   const bool host = has_host_code(cuda);
-  return fmt::format("{}#line 1 {}\n{}\n{}", includes_before(cuda), c_string(name),
+  const char* ptx = plain == cuda ? "" : "#include \"convscope/ptx.h\"\n";
+  return fmt::format("{}{}#line 1 {}\n{}\n{}", includes_before(cuda), ptx, c_string(name),
                      host ? with_noted_launches(body.text, body.names) : body.text,
                      registration_of_variables(cuda, name, host));
 }

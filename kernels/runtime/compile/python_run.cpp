@@ -486,6 +486,7 @@ class Module : PythonWalk {
     static const std::vector<std::string> of_values = {"torch.randn", "torch.rand", "torch.Tensor",
                                                        "torch.FloatTensor"},
                                           in_init = {"torch.empty", "torch.zeros", "torch.ones"};
+    if (path == "torch.Tensor" && a.by_place.empty()) return {empty({0}, TensorOptions(ScalarType::Float, kCPU))};
     auto is_of = [&](const auto& list) { return std::find(list.begin(), list.end(), path) != list.end(); };
     if (is_of(of_values) || (makes_ && is_of(in_init))) {
       auto made = std::make_shared<Object>();

@@ -259,6 +259,7 @@ bool same_values(const PythonValue& a, const PythonValue& b) {
   for (const PythonValue& v : {a, b})
     if (const auto o = object_in(v); o && o->bare) throw NotFollowed{};
   if (is_none(a) || is_none(b)) return is_none(a) && is_none(b);
+  if (object_in(a) && object_in(a) == object_in(b) && object_in(a)->kind == PythonObject::unknown) return true;
   for (const PythonValue& v : {a, b})
     if (const auto o = object_in(v); o && o->kind == PythonObject::unknown) throw NotFollowed{};
   if (is_whole(a) && is_whole(b)) return whole_number(a) == whole_number(b);

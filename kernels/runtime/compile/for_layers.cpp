@@ -167,17 +167,31 @@ Tensor look_for_sources(const ConvProblem& p, const Given& given) {
   return {};
 }
 
+// Where the module is not followed to its source, which may be put together of strings all the same; "": it is not.
+std::string as_its_strings_say(const PythonLayers& of) {
+  try {
+    return cuda_of_python(of.text, of.name);
+  } catch (const InputError&) {
+    return "";
+  }
+}
+
 const KernelDefinition& definition_for(const ConvProblem& p, const PythonLayers& of) {
   InlineSources sources;
   const Variable* none = nullptr;
   asked = &of, found = &sources;
   Plan unused(p);
+  std::string cuda;
   try {
     record(p, unused, {&look_for_sources, nullptr, &none});
+  } catch (const NotFollowedHere&) {
+    cuda = sources.cuda.empty() ? as_its_strings_say(of) : "";
+    if (sources.cuda.empty() && cuda.empty()) throw;
   } catch (const std::exception&) {
     if (sources.cuda.empty()) throw;  // else: no tensor is returned
   }
-  const std::string text = with_source(of.text, source_of(sources, of.text));
+  if (cuda.empty()) cuda = source_of(sources, of.text);
+  const std::string text = with_source(of.text, cuda);
   {
     std::lock_guard lock(last_texts().mutex);
     last_texts().made[of.text] = text;

@@ -125,6 +125,7 @@ class Module : PythonWalk {
   }
   // What a module without such a parameter has no way to be asked for.
   void allow(const Statement* init) {
+    if (p_.bias && !has_bias_ && takes_bias_) throw WrongWeights("its module is asked for a bias and makes none");
     if (p_.bias && !has_bias_) refuse("takes no bias");
     if (!init) return;
     if (p_.output_padding && !takes({"op", "output_padding"})) refuse("takes no output padding");

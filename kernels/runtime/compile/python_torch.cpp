@@ -461,7 +461,9 @@ PythonValue call_of_path(const PythonOperations& ops, const std::string& path, c
   for (const char* quiet : {"torch.cuda.", "torch.backends.", "torch.nn.init.", "warnings.", "torch.set_",
                             "torch.manual_seed", "torch._dynamo", "os.", "time.", "logging."})
     if (path.starts_with(quiet)) {
-      if (path == "torch.cuda.is_available") return {true};
+      if (path == "torch.cuda.is_available" || path == "torch.cuda.is_bf16_supported") return {true};
+      if (path == "torch.cuda.device_count") return {int64_t{1}};
+      if (path == "torch.cuda.current_device") return {int64_t{0}};
       if (path == "torch.cuda.get_device_capability") return python_tuple({{int64_t{9}}, {int64_t{0}}});
       if (path == "logging.getLogger") return python_path("logging.logger");
       if (path == "torch.cuda.is_current_stream_capturing") return {false};

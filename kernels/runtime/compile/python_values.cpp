@@ -331,6 +331,18 @@ bool python_comparison(const std::string& sign, const PythonValue& a, const Pyth
         std::any_of(list.begin(), list.end(), [&](const PythonValue& each) { return same_values(a, each); });
     return in == (sign == "in");
   }
+  auto s = std::get_if<std::string>(&a.is), other = std::get_if<std::string>(&b.is);
+  if (s && other)
+    return sign == "<" ? *s < *other : sign == ">" ? *s > *other : sign == "<=" ? *s <= *other : *s >= *other;
+  if (const auto* list = list_in(a), *more = list_in(b);
+      list && more && sort_of(a) == sort_of(b) && (sort_of(a) == PythonSort::tuple || sort_of(a) == PythonSort::list)) {
+    // By the first two that differ.
+    size_t i = 0;
+    while (i < list->size() && i < more->size() && same_values((*list)[i], (*more)[i])) i++;
+    const bool both = i < list->size() && i < more->size();
+    return both ? python_comparison(sign, (*list)[i], (*more)[i])
+                : python_comparison(sign, {static_cast<int64_t>(list->size())}, {static_cast<int64_t>(more->size())});
+  }
   if (!is_number(a) || !is_number(b)) throw NotFollowed{};
   if (is_whole(a) && is_whole(b)) {
     const int64_t x = whole_number(a), y = whole_number(b);

@@ -260,6 +260,16 @@ TEST_F(BesideVerdictCli, WhatOneCallLeavesForTheNext) {
   EXPECT_FALSE(holds(r.out, "note  ")) << r.out;
 }
 
+TEST_F(BesideVerdictCli, ABiasThatIsNotThere) {
+  const Change takes{"groups, bias, dilation)", "groups, False, dilation)"};
+  expect(changed_run({takes}), 1, "wrong: its module is asked for a bias and makes none");
+  const Words without{"--in-channels", "6", "--out-channels", "4", "--kernel-size", "3", "--length", "40"};
+  // torch.Tensor() has no elements, and no memory.
+  const Change empty{"layer.weight, layer.bias,", "layer.weight, torch.Tensor(),"};
+  EXPECT_EQ(changed_run({takes, empty}, without).code, 0);
+  expect(changed_run({empty}), 1, "the bias is missing");
+}
+
 TEST_F(BesideVerdictCli, TensorsThatPyTorchDoesNotMakeOrCompare) {
   expect(changed_run({{"out_channels, out_length}", "out_channels, out_length - 1000}"}}), 1,
          "its host code makes a tensor of sizes [1, 4, -919], of which none may be negative");

@@ -145,5 +145,27 @@ TEST_F(ForLayersCli, WhatDoesNotCompileIsToldWithTheFilesLine) {
   EXPECT_TRUE(holds(r.out, "is not followed here: ") && holds(r.out, "mem_get_info()[0]")) << r.out;
 }
 
+// Its strings alone tell it, where what puts them together is not followed.
+TEST_F(ForLayersCli, ASourceOfStringsIsOneForAll) {
+  std::string text = changed_into(test::text_file(test::project_file("assets/kernels/extension.py")), "class ModelNew",
+                                  "def source_of(name):\n    assert torch.cuda.mem_get_info()[0]\n    "
+                                  "print(f'building {name}')\n    return CUDA\n\nclass ModelNew");
+  text = changed_into(text, "CPP, CUDA,", "CPP, source_of('up'),");
+  const auto r = run(Words{"run", file("strings.py", text)} + little);
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+}
+
+TEST_F(ForLayersCli, ALineForEachOfManyDefinitions) {
+  Style style = styles[5];
+  const std::string build =
+      "        defines = {'TAPS': kernel_size, 'PAD': padding, 'DIL': dilation, 'STRIDE': stride}\n"
+      "        header = '\\n'.join(f'#define {name} {v}' for name, v in sorted(defines.items()))\n"
+      "        self.ext = load_inline(name='up', cpp_sources=CPP, cuda_sources=SRC.replace('// DEFINES', header),\n"
+      "            functions=['go'])";
+  style.build = build.c_str();
+  const auto r = run(Words{"run", file_of(style, with(source, "__global__", "// DEFINES\n__global__"))} + little);
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+}
+
 }  // namespace
 }  // namespace convscope

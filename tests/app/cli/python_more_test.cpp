@@ -165,6 +165,12 @@ TEST_F(PythonMoreCli, WhatStandsAroundACall) {
   words = said("m.py", launches("v * twice"));
   EXPECT_TRUE(holds(words, "wrong: ") && holds(words, "2")) << words;
 
+  words = said("v.py", changed_into(right, call,
+                                    "        assert torch.cuda.is_bf16_supported() and torch.cuda.device_count() > "
+                                    "torch.cuda.current_device()\n" +
+                                        call));
+  EXPECT_TRUE(holds(words, "right: all ")) << words;
+
   // What torch.ops has is called as the module calls it.
   const std::string functions = ", functions=[\"conv_transpose1d\"])";
   auto registers = [&](const std::string& how, const std::string& asks, const std::string& dilation) {

@@ -1,6 +1,7 @@
 #include "kernels/runtime/compile/for_layers.h"
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
 #include <fmt/format.h>
 #include <map>
@@ -65,6 +66,14 @@ LastTexts& last_texts() {
 }
 
 }  // namespace
+
+namespace {
+
+std::atomic<uint64_t> times_asked{0};
+
+}  // namespace
+
+uint64_t asked_for_layers() { return times_asked.load(std::memory_order_relaxed); }
 
 bool differs_between_layers(const std::string& text, const std::string& name) {
   if (!name.ends_with(".py") || source_behind(text) || !has_python_module(text)) return false;
@@ -177,6 +186,7 @@ std::string as_its_strings_say(const PythonLayers& of) {
 }
 
 const KernelDefinition& definition_for(const ConvProblem& p, const PythonLayers& of) {
+  times_asked++;
   InlineSources sources;
   const Variable* none = nullptr;
   asked = &of, found = &sources;

@@ -2,6 +2,7 @@
 // flags: each layer has a source of its own. The file's own module says what source that is (python_run.h), which is
 // compiled when a plan for such a layer is asked for, and kept.
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +24,10 @@ std::optional<std::string> source_behind(const std::string& text);
 
 // The file as it was compiled last for a layer; itself, where it was not.
 std::string last_for_layer(const std::string& text);
+
+// How often a layer's plan was asked for so far, each of which may take a compiler's time: a sign of life of what asks
+// for many.
+uint64_t asked_for_layers();
 
 // What a module gives to load_inline().
 struct InlineSources {

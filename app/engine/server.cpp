@@ -23,6 +23,7 @@
 #include "kernels/base/run_program.h"
 #include "kernels/base/worker_pool.h"
 #include "kernels/problem/host_memory.h"
+#include "kernels/runtime/compile/for_layers.h"
 
 namespace convscope {
 using nlohmann::json;
@@ -182,10 +183,12 @@ class Server {
       }
       if (!r) continue;
       const double now_s = std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-      send_progress(*r, still.at(r->id, r->activity.snapshot().beat, now_s, thread_times()));
+      send_progress(*r, still.at(r->id, beat_of(r->activity.snapshot()), now_s, thread_times()));
     }
   }
 
+  // Compilers that run while plans are made are no part of the request's own activity.
+  static uint64_t beat_of(const Activity::Snapshot& s) { return s.beat + asked_for_layers(); }
   void send_progress(const Request& r, double still_s = 0) {
     auto s = r.activity.snapshot();
     send({{"type", "progress"},
@@ -193,7 +196,7 @@ class Server {
           {"phase", s.phase},
           {"done", s.done},
           {"total", s.total},
-          {"beat", s.beat},
+          {"beat", beat_of(s)},
           {"still_s", still_s},
           {"patience_s", Service::patience_s(r.header, s.of_kernel)}},
          {});

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "kernels/base/error.h"
+#include "kernels/runtime/compile/for_layers.h"
 #include "kernels/runtime/compile/host_code.h"
 #include "kernels/runtime/compile/modules.h"
 #include "kernels/runtime/compile/outside.h"
@@ -30,6 +31,7 @@ EditedFile open_edited(const std::string& name, const std::string& text, EditsOf
   const auto begin = std::chrono::steady_clock::now();
   std::string file = name;
   while (file.starts_with("./")) file.erase(0, 2);
+  if (differs_between_layers(text, file)) throw CompileError("its source is another one for each layer", "");
   const std::string cuda = cuda_source(text, file), registration = registration_of(text, cuda, file),
                     compiler = host_compiler();
   const Objects objects = shared_objects(compiler);

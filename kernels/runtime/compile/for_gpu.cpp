@@ -14,6 +14,7 @@
 #include "kernels/base/demangled.h"
 #include "kernels/base/error.h"
 #include "kernels/runtime/compile/device_rules.h"
+#include "kernels/runtime/compile/for_layers.h"
 #include "kernels/runtime/compile/host_code.h"
 #include "kernels/runtime/compile/launch_lines.h"
 #include "kernels/runtime/compile/workshop.h"
@@ -145,6 +146,10 @@ std::string with_plain_entries(const std::string& ptx) {
 MadeForGpu bring_device_code(const KernelDefinition& kernel, const std::string& architecture, Activity& activity) {
   const int number = number_of(architecture);
   if (kernel.kind() != KernelKind::outside || !kept_image(kernel, number).empty()) return {};
+  if (differs_between_layers(kernel.text(), kernel.file()))
+    throw InputError("kernel", kernel.file(),
+                     "puts values of its layer into its CUDA source, which is then another one for each layer: that is "
+                     "followed on the emulator alone, --device emulator");
   activity.phase(fmt::format("compiling {} for {}", kernel.file(), architecture));
   const std::string compiler = device_compiler(), source = for_device(kernel.text(), kernel.file());
   const std::string exact = std::to_string(number) + (number >= 90 ? "a" : "");

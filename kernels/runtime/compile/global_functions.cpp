@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <regex>
 #include <string_view>
 #include <utility>
 
@@ -92,6 +93,25 @@ std::vector<GlobalFunction> global_functions(const std::string& code) {
   constexpr std::string_view word = "__global__";
   for (size_t at = 0; (at = code.find(word, at)) != code.npos; at += word.size())
     if (GlobalFunction d = function_at(code, at); !d.name.empty()) all.push_back(std::move(d));
+  return all;
+}
+
+std::string namespaces_at(const std::string& code, size_t place) {
+  std::vector<std::string> open;  // of each brace that is
+  static const std::regex named(R"(\bnamespace\s+([\w:]+)\s*$)");
+  size_t behind = 0;  // what ended before it
+  for (size_t i = 0; i < std::min(place, code.size()); i++) {
+    if (code[i] == '{') {
+      const std::string before = code.substr(behind, i - behind);
+      std::smatch m;
+      open.push_back(std::regex_search(before, m, named) ? m[1].str() + "::" : "");
+    } else if (code[i] == '}' && !open.empty()) {
+      open.pop_back();
+    }
+    if (code[i] == '{' || code[i] == '}' || code[i] == ';') behind = i + 1;
+  }
+  std::string all;
+  for (const std::string& each : open) all += each;
   return all;
 }
 

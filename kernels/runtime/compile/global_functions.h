@@ -16,6 +16,9 @@ struct GlobalFunction {
 // In a text without comments and literals (code_of); what is not understood is left out.
 std::vector<GlobalFunction> global_functions(const std::string& code);
 
+// The namespaces around a place, "ns::inner::"; those without a name are left out.
+std::string namespaces_at(const std::string& code, size_t place);
+
 // The name that ends before a place but for blanks: where it is, and itself.
 struct NameAt {
   size_t begin, end;

@@ -63,6 +63,11 @@ std::string argument_for(const HostParameter& p, const std::string& meaning) {
   return p.is_list() ? fmt::format("{{{}}}", meaning) : meaning;
 }
 
+bool has_lambda(const std::string& arguments) {
+  static const std::regex lambda(R"([(,]\s*\[[^\[\]]*\]\s*(?:__\w+__\s*)*[({m])");
+  return std::regex_search(arguments, lambda);
+}
+
 // (…) that stands there, with its brackets.
 std::string arguments_behind(const std::string& code, size_t at) {
   const size_t open = code.find('(', at), close = closing(code, open, '(', ')');
@@ -147,8 +152,13 @@ std::string with_noted_launches(const std::string& plain, const std::set<std::st
     if (!kernels.empty() && !kernels.contains(callee) && holds_a_kernel(callee, code)) {
       out += "::convscope::host::launching(" + callee + ", " + config.substr(1);
       by_pointer = true;
-    } else if (const std::string type = deduced_launch(callee, arguments_behind(code, l.config_end + 3), deduced);
-               !type.empty()) {
+    } else if (const std::string arguments = arguments_behind(code, l.config_end + 3); has_lambda(arguments)) {
+      // Each lambda has a type of its own, wherever it is written again: here once.
+      const std::string type = deduced_launch(callee, "(convscope_given...)", deduced);
+      out += "[&](const auto&... convscope_given) { " +
+             (type.empty() ? "::convscope::host::Launching<" + callee + ">" : type) + config +
+             "(convscope_given...); }";
+    } else if (const std::string type = deduced_launch(callee, arguments, deduced); !type.empty()) {
       out += type + config;
     } else {
       out += "::convscope::host::Launching<" + callee + ">" + config;

@@ -13,6 +13,8 @@
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
 #include "kernels/problem/dtype.h"
+#include "kernels/runtime/compile/global_functions.h"
+#include "kernels/runtime/compile/host_functions.h"
 #include "kernels/runtime/compile/launch_bounds.h"
 
 namespace convscope {
@@ -297,9 +299,21 @@ static std::string_view without_namespaces(std::string_view function) {
   return at == function.npos ? function : function.substr(at + 2);
 }
 
+// With the namespaces of the only kernel of that name, where the line leaves them out.
+static std::string qualified(const std::string& function, const std::string& code) {
+  const std::string name = function.substr(0, function.find('<'));
+  if (name.find("::") != name.npos) return function;
+  std::set<std::string> around;
+  for (const GlobalFunction& f : global_functions(code))
+    if (f.name == name) around.insert(namespaces_at(code, f.begin));
+  return around.size() == 1 ? *around.begin() + function : function;
+}
+
 std::string registration_of_lines(std::string_view text, const std::string& name) {
-  const std::vector<Line> lines = lines_of(text, name);
+  std::vector<Line> lines = lines_of(text, name);
   if (lines.empty()) return "";
+  const std::string code = with_short_blanks(code_of(text), true);
+  for (Line& line : lines) line.function = qualified(line.function, code);
   const auto bounded = with_launch_bounds(std::string(text)).names;
   const Line& first = lines.front();
   const std::string at_file = c_string(name);
@@ -361,7 +375,8 @@ std::string registration_of_lines(std::string_view text, const std::string& name
 
 std::vector<std::string> launched_functions(std::string_view text, const std::string& name) {
   std::vector<std::string> list;
-  for (const auto& line : lines_of(text, name)) list.push_back(line.function);
+  const std::string code = with_short_blanks(code_of(text), true);
+  for (const auto& line : lines_of(text, name)) list.push_back(qualified(line.function, code));
   return list;
 }
 

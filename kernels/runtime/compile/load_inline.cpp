@@ -82,7 +82,10 @@ class InlineCalls {
       return all;
     }
     // source % …; source.replace(…), textwrap.dedent(source)
-    if (e.kind == Expression::binary && e.word == "%") return formatted(e.parts[0], deep);
+    // A value by a name may be any.
+    if (e.kind == Expression::binary && e.word == "%" &&
+        (e.parts[1].kind == Expression::names || e.parts[1].kind == Expression::call))
+      return formatted(e.parts[0], deep);
     if (e.kind != Expression::call) return {};
     const Expression& callee = e.parts.front();
     if (callee.word == "dedent" && e.parts.size() == 2) return source(e.parts[1], deep + 1);

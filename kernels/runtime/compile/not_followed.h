@@ -1,6 +1,7 @@
 // What a kernel's file does that is not followed here: no refusal of its own, which would be a problem's or a person's
 // to change.
 #pragma once
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -26,5 +27,8 @@ struct FailsInPyTorch : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 inline constexpr std::string_view fails_in_pytorch = "fails in PyTorch: ";
+
+// What has been thrown by host code, or where its module is followed, as the reason why a problem is not taken.
+std::string refused_as(const std::exception_ptr& thrown);
 
 }  // namespace convscope::host

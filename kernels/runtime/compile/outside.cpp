@@ -17,15 +17,18 @@
 #include "kernels/base/text.h"
 #include "kernels/runtime/compile/device_rules.h"
 #include "kernels/runtime/compile/dynamic_shared.h"
+#include "kernels/runtime/compile/for_layers.h"
 #include "kernels/runtime/compile/half_rules.h"
 #include "kernels/runtime/compile/host_code.h"
 #include "kernels/runtime/compile/host_functions.h"
 #include "kernels/runtime/compile/include_rules.h"
+#include "kernels/runtime/compile/later_calls.h"
 #include "kernels/runtime/compile/launch_bounds.h"
 #include "kernels/runtime/compile/launch_lines.h"
 #include "kernels/runtime/compile/load_inline.h"
 #include "kernels/runtime/compile/modules.h"
 #include "kernels/runtime/compile/precompiled.h"
+#include "kernels/runtime/compile/ptx_words.h"
 #include "kernels/runtime/compile/shared_zones.h"
 #include "kernels/runtime/compile/variables.h"
 #include "kernels/runtime/compile/workshop.h"
@@ -261,7 +264,9 @@ std::vector<KernelDefinition*> opened(const fs::path& module, bool traced, const
                          "");
     simt::know_declared_shared(table);
   }
-  return traced ? come.traced : come.plain;
+  const auto& made = traced ? come.traced : come.plain;
+  if (!made.empty()) host::know_statics(made.front());
+  return made;
 }
 
 namespace {
@@ -306,9 +311,11 @@ std::string host_compiler() {
 std::string host_body(const std::string& cuda, const std::string& name) {
   // nvcc takes an alignment behind these words, the host's compiler before them.
   static const std::regex aligned(R"(\b(__shared__|__constant__)(\s+)(alignas\s*\((?:[^()]|\([^()]*\))*\)))");
-  const auto body = with_launch_bounds(std::regex_replace(with_dynamic_shared(cuda), aligned, "$3$2$1"));
+  const std::string plain = with_plain_ptx(cuda);
+  const auto body = with_launch_bounds(std::regex_replace(with_dynamic_shared(plain), aligned, "$3$2$1"));
   const bool host = has_host_code(cuda);
-  return fmt::format("{}#line 1 {}\n{}\n{}", includes_before(cuda), c_string(name),
+  const char* ptx = plain == cuda ? "" : "#include \"convscope/ptx.h\"\n";
+  return fmt::format("{}{}#line 1 {}\n{}\n{}", includes_before(cuda), ptx, c_string(name),
                      host ? with_noted_launches(body.text, body.names) : body.text,
                      registration_of_variables(cuda, name, host));
 }
@@ -351,6 +358,7 @@ std::string registration_of(const std::string& text, const std::string& cuda, co
 }
 
 std::string for_host(const std::string& text, const std::string& name) {
+  if (differs_between_layers(text, name)) return check_load_inline(text, name), registration_for_layers(text, name);
   const std::string cuda = cuda_source(text, name);
   if (name.ends_with(".py")) check_load_inline(text, name);
   check_device_code(cuda, name, !name.ends_with(".py") || inline_extensions(text).size() < 2);
@@ -359,8 +367,12 @@ std::string for_host(const std::string& text, const std::string& name) {
   return host_body(cuda, name) + registration;
 }
 
-OutsideFile bring_outside(const std::string& name, const std::string& text, Activity& activity) {
-  activity.phase("compiling " + name);
+namespace {
+
+// A file's modules, compiled and opened where they are not yet. print: of what they are made from; warnings and seconds
+// of out are told.
+const Kernels& modules_of(const std::string& name, const std::string& text, Activity& activity, Fingerprint& print,
+                          OutsideFile& out) {
   std::string file = name;
   while (file.starts_with("./")) file.erase(0, 2);  // as source_line() says it
   std::string source;
@@ -371,14 +383,12 @@ OutsideFile bring_outside(const std::string& name, const std::string& text, Acti
     throw;
   }
   const std::string compiler = host_compiler();
-  Fingerprint print;
   const Objects objects = shared_objects(compiler, &print);
   print.add(fmt::format("room around shared memory: {}", room_around_shared)), print.add(source);
   // Of Python: what it takes back of PyTorch's definitions.
   if (is_built_by_pytorch(text, file)) print.add("built by PyTorch"), print.add(text);
   const std::string key = print.text();
 
-  OutsideFile out;
   std::lock_guard lock(modules().mutex);
   auto known = modules().open.find(key);
   if (known == modules().open.end()) {
@@ -386,11 +396,11 @@ OutsideFile bring_outside(const std::string& name, const std::string& text, Acti
     std::error_code error;
     if (!fs::exists(plain, error) || (traces() && !fs::exists(traced, error))) {
       const auto begin = std::chrono::steady_clock::now();
+      const std::string cuda = differs_between_layers(text, file) ? "" : cuda_source(text, file);
       try {
-        out.warnings =
-            make_modules(source, cuda_source(text, file), file, text, compiler, plain, traced, objects, activity);
+        out.warnings = make_modules(source, cuda, file, text, compiler, plain, traced, objects, activity);
       } catch (const CompileError& e) {
-        if (const int line = line_of_ptx(e, cuda_source(text, file), file))
+        if (const int line = line_of_ptx(e, cuda, file))
           throw CompileError(
               fmt::format("{}:{}: PTX in asm(), which is compiled for a GPU alone; give the emulator plain "
                           "CUDA beside it: #ifdef __CUDA_ARCH__ … #else … #endif",
@@ -409,8 +419,26 @@ OutsideFile bring_outside(const std::string& name, const std::string& text, Acti
     made.plain = opened(plain, false, file);
     known = modules().open.emplace(key, made).first;
   }
-  const Kernels& module = known->second;
-  if (module.plain.empty()) throw InputError("kernel", name, "registers no kernel");
+  if (known->second.plain.empty()) throw InputError("kernel", name, "registers no kernel");
+  return known->second;
+}
+
+}  // namespace
+
+const KernelDefinition& module_of(const std::string& name, const std::string& text, bool traced) {
+  Activity none;
+  Fingerprint print;
+  OutsideFile unused;
+  const Kernels& module = modules_of(name, text, none, print, unused);
+  return *(traced ? module.traced : module.plain).at(0);
+}
+
+OutsideFile bring_outside(const std::string& name, const std::string& text, Activity& activity) {
+  activity.phase("compiling " + name);
+  Fingerprint print;
+  OutsideFile out;
+  const Kernels& module = modules_of(name, text, activity, print, out);
+  std::lock_guard lock(modules().mutex);
   print.add(name), print.add(text);
   auto [listed, is_new] = modules().named.try_emplace(print.text());
   if (is_new) listed->second = {named(module.plain, name, text), named(module.traced, name, text)};
@@ -452,7 +480,8 @@ std::string array_added_to(const std::string& cuda, const std::string& file) {
 
 }  // namespace
 
-std::string unset_variable(const std::string& name, const std::string& text, Activity& activity) {
+std::string unset_variable(const std::string& name, const std::string& given, Activity& activity) {
+  const std::string text = last_for_layer(given);
   static std::mutex mutex;
   static std::pair<std::string, std::string> last;  // a file is judged on many problems
   std::lock_guard lock(mutex);

@@ -22,6 +22,10 @@ struct OutsideFile {
 // (it says nothing of a launch, or something wrong), CompileError, MissingError (no compiler), Cancelled.
 OutsideFile bring_outside(const std::string& name, const std::string& text, Activity& activity);
 
+// The definition of a file's first kernel, plain or traced, compiled and opened where it is not yet, and in no list.
+// Errors: as bring_outside().
+const KernelDefinition& module_of(const std::string& name, const std::string& text, bool traced);
+
 // The first variable of a file that may be read before anything was put into it, as the compiler's data flow has it:
 // "sum at mine.cu:12"; "" when it finds none. Errors: Cancelled.
 std::string unset_variable(const std::string& name, const std::string& text, Activity& activity);

@@ -100,4 +100,69 @@ std::optional<PythonValue> PythonWalk::calling_function(const std::string& name,
   return {};
 }
 
+PythonValue PythonWalk::type_of(const Value& v) {
+  constexpr const char* names[] = {"", "bool", "int", "float", "str", "torch.Tensor", "torch.dtype"};
+  if (v.is.index() > 0 && v.is.index() < std::size(names)) return python_path(names[v.is.index()]);
+  const auto o = object_in(v);
+  if (!o || o->kind != Object::instance || !o->statement) throw NotFollowed{};  // a list, or a tuple
+  return global(o->statement->word);
+}
+
+PythonValue PythonWalk::first_of(const Expression& e, Locals& l) {
+  const Expression& from = e.parts[1];
+  const bool iter = from.kind == Expression::call && from.parts.front().word == "iter" && from.parts.size() == 2;
+  if (!iter && from.kind != Expression::walked) throw NotFollowed{};
+  const Value::List all = elements_walked(value_of(iter ? from.parts[1] : from, l));
+  if (all.empty() && e.parts.size() < 3) throw NotFollowed{};
+  return all.empty() ? value_of(e.parts[2], l) : all.front();
+}
+
+void PythonWalk::note_sources(const Expression& call, Locals& l) {
+  if (!sought_) return;
+  auto argument = [&](const char* name, size_t place) -> const Expression* {
+    for (const auto& [known_as, e] : call.named)
+      if (known_as == name) return &e;
+    return place < call.parts.size() ? &call.parts[place] : nullptr;
+  };
+  // A string, or several.
+  auto strings = [&](const Expression* e) {
+    std::vector<std::string> all;
+    if (!e) return all;
+    const Value v = value_of(*e, l);
+    if (is_none(v)) return all;
+    for (const Value& one : list_in(v) ? elements_walked(v) : Value::List{v})
+      if (auto s = std::get_if<std::string>(&one.is))
+        all.push_back(*s);
+      else
+        throw NotFollowed{};
+    return all;
+  };
+  InlineSources own;
+  std::vector<std::string> flags;
+  try {
+    // What cpp_sources only declares is defined in the others.
+    for (const char* name : {"cpp_sources", "cuda_sources"}) {
+      std::string whole;
+      for (const std::string& one : strings(argument(name, name[1] == 'p' ? 2 : 3))) whole += one + "\n";
+      if (whole.find('{') != whole.npos) own.cuda.push_back(whole);
+    }
+    flags = strings(argument("extra_cuda_cflags", 99));
+  } catch (...) {
+    sought_->cuda.clear();  // those of the others are not enough
+    throw;
+  }
+  for (size_t i = 0; i < flags.size(); i++) {
+    if (!flags[i].starts_with("-D")) continue;
+    std::string definition = flags[i] == "-D" && i + 1 < flags.size() ? flags[++i] : flags[i].substr(2);
+    const size_t equals = definition.find('=');
+    if (equals == definition.npos)
+      definition += " 1";
+    else
+      definition[equals] = ' ';
+    own.definitions.push_back(definition);
+  }
+  sought_->cuda.insert(sought_->cuda.end(), own.cuda.begin(), own.cuda.end());
+  sought_->definitions.insert(sought_->definitions.end(), own.definitions.begin(), own.definitions.end());
+}
+
 }  // namespace convscope::host

@@ -204,8 +204,8 @@ PythonExpression PythonExpressions::atom() {
   const int l = line();
   if (t.kind == PythonToken::name) {
     if (take_word("lambda")) return lambda();
-    for (const char* w : {"yield", "await"})
-      if (of(at_) == w) throw NotKnown{};
+    if (take_word("yield")) return yielded(l);
+    if (of(at_) == "await") throw NotKnown{};
     return node(Expression::name, std::string(of(at_++)), {}, l);
   }
   if (t.kind == PythonToken::number) return node(Expression::number, std::string(of(at_++)), {}, l);
@@ -231,6 +231,12 @@ PythonExpression PythonExpressions::atom() {
     return e;
   }
   throw NotKnown{};
+}
+PythonExpression PythonExpressions::yielded(int l) {
+  yields_ = true;
+  if (take_word("from")) return node(Expression::yields, "from", {expression()}, l);
+  if (line_ended() || is_sign(")")) return node(Expression::yields, "", {Expression()}, l);
+  return node(Expression::yields, "", {expressions()}, l);
 }
 // a, b
 PythonExpression PythonExpressions::expressions() {
@@ -336,8 +342,8 @@ void PythonExpressions::add_pieces(Expression& to, const std::string& body) cons
     const std::string inside = body.substr(i + 1, end - i - 1);
     Expression value = python_expression(inside, to.line);
     const bool known = value.kind != Expression::nothing && close != body.npos && body[end + 1] != '=';
-    to.parts.push_back(
-        node(Expression::star, known ? body.substr(end, close - end) : "?", {std::move(value)}, to.line));
+    to.parts.push_back(node(Expression::star, known ? body.substr(end, close - end) : "?",
+                            {std::move(value), node(Expression::text, inside, {}, to.line)}, to.line));
     if (close == body.npos) return;
     i = close;
   }

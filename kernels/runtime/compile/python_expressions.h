@@ -66,6 +66,7 @@ class PythonExpressions {
   std::vector<size_t> lines_;  // where each begins
   size_t at_ = 0;
   int deep_ = 0;
+  bool yields_ = false;  // in the function that is read
 
  private:
   Expression either();
@@ -88,6 +89,7 @@ class PythonExpressions {
   Expression names();
   Expression lambda();
   Expression walked(Expression element, const char* opens);
+  Expression yielded(int line);
 };
 
 }  // namespace convscope

@@ -219,6 +219,44 @@ std::string names_bound_by(const std::string& rest) {
 
 }  // namespace
 
+namespace {
+
+// "up(Tensor x, Tensor? b=None, *, int stride=1) -> Tensor" → "x,b=None,stride=1"
+std::string names_of_schema(const std::string& schema) {
+  const size_t open = schema.find('('), close = schema.find("->");
+  if (open == schema.npos || close == schema.npos || close < open) return "";
+  std::string names;
+  for (std::string part : list_parts(schema.substr(open + 1, schema.rfind(')', close) - open - 1))) {
+    static const std::regex name(R"((\w+)\s*(?:=\s*([^\s]+))?\s*$)");
+    if (std::smatch m; part.find('*') == part.npos && std::regex_search(part, m, name))
+      names += (names.empty() ? "" : ",") + m[1].str() + (m[2].matched ? "=" + m[2].str() : "");
+  }
+  return names;
+}
+
+// TORCH_LIBRARY: what torch.ops has by a schema, and the function that is registered for it there or elsewhere.
+std::map<std::string, PythonBinding> registered_operators(const std::string& text) {
+  std::map<std::string, PythonBinding> all;
+  if (text.find("TORCH_LIBRARY") == text.npos) return all;
+  static const std::regex defined(
+      R"re(\bm\.def\s*\(\s*(?:TORCH_SELECTIVE_SCHEMA\s*\(\s*)?"([\w:]+)(\([^"]*)"\s*\)?\s*(?:,\s*(?:TORCH_FN\s*\()?&?\s*([\w:]+))?)re"),
+      registered(
+          R"re(\bm\.impl\s*\(\s*"([\w:]+)"\s*,\s*(?:torch::dispatch\s*\([^,]*,\s*)?(?:TORCH_FN\s*\()?&?\s*([\w:]+))re");
+  std::map<std::string, std::string> names;
+  for (auto it = std::sregex_iterator(text.begin(), text.end(), defined); it != std::sregex_iterator(); ++it) {
+    const std::string name = last_part((*it)[1]);
+    names[name] = names_of_schema((*it)[2]);
+    if ((*it)[3].matched) all[name] = {(*it)[3], names[name]};
+  }
+  for (auto it = std::sregex_iterator(text.begin(), text.end(), registered); it != std::sregex_iterator(); ++it) {
+    const std::string name = last_part((*it)[1]);
+    all[name] = {(*it)[2], names[name]};
+  }
+  return all;
+}
+
+}  // namespace
+
 std::map<std::string, PythonBinding> python_bindings(const std::string& text) {
   std::map<std::string, PythonBinding> all;
   static const std::regex list(R"(\bfunctions\s*=\s*\[([^\]]*)\])"), quoted(R"re(["'](\w+)["'])re"),
@@ -239,6 +277,7 @@ std::map<std::string, PythonBinding> python_bindings(const std::string& text) {
     b.names = names_bound_by(rest);
     all[(*it)[1]] = std::move(b);
   }
+  for (auto& [name, b] : registered_operators(text)) all[name] = std::move(b);
   // A lambda, which has no name.
   static const std::regex nameless(R"re(\bm\.def\s*\(\s*"(\w+)"\s*,\s*\+?\s*\[\s*\])re");
   for (auto it = std::sregex_iterator(text.begin(), text.end(), nameless); it != std::sregex_iterator(); ++it) {

@@ -47,7 +47,8 @@ bool PythonWalk::is_plain(const Statement& s) const {
                                               "wraps",           "lru_cache",   "cache",
                                               "overload",        "final",       "override",
                                               "abstractmethod",  "custom_fwd",  "custom_bwd",
-                                              "autocast",        "unique",      "once_differentiable"};
+                                              "autocast",        "unique",      "once_differentiable",
+                                              "custom_op",       "triton_op",   "allow_in_graph"};
   for (const Expression& d : s.decorators) {
     const std::string root = root_of(d);
     const auto own = file_.bound.find(root);
@@ -81,7 +82,8 @@ bool PythonWalk::is_known_method(const std::string& name) {
                                               "double",
                                               "save_for_backward",
                                               "mark_non_differentiable",
-                                              "set_materialize_grads"};
+                                              "set_materialize_grads",
+                                              "_output_padding"};
   return known.contains(name);
 }
 bool PythonWalk::is_of_a_file(const std::string& name) {

@@ -29,6 +29,17 @@ class Module : PythonWalk {
     for (const PythonFunction& each : functions) functions_[each.name] = &each;
   }
 
+  InlineSources sources() {
+    InlineSources all;
+    sought_ = &all;
+    try {
+      result();
+    } catch (const Sought&) {
+    } catch (const std::exception&) {
+      if (all.cuda.empty()) throw;
+    }
+    return all;
+  }
   Tensor result() {
     const Statement* type = module_of(file_);
     auto self = std::make_shared<Object>();
@@ -114,6 +125,7 @@ class Module : PythonWalk {
   }
   // What a module without such a parameter has no way to be asked for.
   void allow(const Statement* init) {
+    if (p_.bias && !has_bias_ && takes_bias_) throw WrongWeights("its module is asked for a bias and makes none");
     if (p_.bias && !has_bias_) refuse("takes no bias");
     if (!init) return;
     if (p_.output_padding && !takes({"op", "output_padding"})) refuse("takes no output padding");
@@ -158,6 +170,8 @@ class Module : PythonWalk {
     switch (o->kind) {
       case Object::path:
         return value_of_path(o->name + "." + name);
+      case Object::host_function:  // an overload of torch.ops
+        return name == "default" ? of : throw NotFollowed{};
       case Object::extension:
         return host_function(name);  // one that there is not: said where it is called
       case Object::layer:
@@ -208,6 +222,7 @@ class Module : PythonWalk {
   Value call_host(const std::string& name, const PythonArguments& a) {
     const auto known = functions_.find(name);
     if (known == functions_.end()) {
+      if (sought_ && !sought_->cuda.empty()) throw Sought{};
       const std::string why = not_bound_inline(file_.text, name);
       if (why.empty()) throw NotFollowed{};
       throw std::runtime_error(why);
@@ -317,6 +332,7 @@ class Module : PythonWalk {
     if (callee.kind == Expression::attribute || callee.kind == Expression::name) {
       if (callee.word == "load_inline" || (callee.word == "load" && callee.kind == Expression::name) ||
           callee.word == "CUDAExtension") {
+        if (callee.word == "load_inline") note_sources(e, l);
         return extension();
       }
       if (callee.word == "super") {
@@ -349,11 +365,7 @@ class Module : PythonWalk {
     if (callee.kind == Expression::attribute) {
       const Value of = value_of(callee.parts.front(), l);
       if (auto o = object_in(of); o && o->kind == Object::made) return made_anew(*o, callee.word, arguments(e, l));
-      if (auto s = std::get_if<std::string>(&of.is); s && (callee.word == "startswith" || callee.word == "endswith")) {
-        const PythonArguments a = arguments(e, l);
-        const std::string part = a.by_place.empty() ? "" : string_of(a.by_place.front());
-        return {callee.word == "startswith" ? s->starts_with(part) : s->ends_with(part)};
-      }
+      if (auto s = std::get_if<std::string>(&of.is)) return string_method(*s, callee.word, arguments(e, l));
       if (auto names = names_in(of)) return names_method(*names, callee.word, arguments(e, l));
       if (auto list = std::get_if<std::shared_ptr<Value::List>>(&of.is))
         return list_method(**list, callee.word, arguments(e, l));
@@ -396,19 +408,9 @@ class Module : PythonWalk {
     if (o->kind == Object::method && o->statement && makes_ && std::regex_match(o->name, values_alone))
       return note_own_values(*o->statement), Value{};
     if (o->kind == Object::path) {
-      if (o->name == "torch.utils.cpp_extension.load_inline") return extension();
       if (only_says(o->name) && !calls_something(e)) return {};
     }
     return called(f, arguments(e, l));
-  }
-  // next(iter(all)), next((a for a in all), otherwise): of what is walked through elsewhere, nobody knows how far.
-  Value first_of(const Expression& e, Locals& l) {
-    const Expression& from = e.parts[1];
-    const bool iter = from.kind == Expression::call && from.parts.front().word == "iter" && from.parts.size() == 2;
-    if (!iter && from.kind != Expression::walked) throw NotFollowed{};
-    const Value::List all = elements_walked(value_of(iter ? from.parts[1] : from, l));
-    if (all.empty() && e.parts.size() < 3) throw NotFollowed{};
-    return all.empty() ? value_of(e.parts[2], l) : all.front();
   }
   Value called(const Value& f, const PythonArguments& a) override {
     const PythonObjectPointer o = object_in(f);
@@ -485,6 +487,7 @@ class Module : PythonWalk {
     static const std::vector<std::string> of_values = {"torch.randn", "torch.rand", "torch.Tensor",
                                                        "torch.FloatTensor"},
                                           in_init = {"torch.empty", "torch.zeros", "torch.ones"};
+    if (path == "torch.Tensor" && a.by_place.empty()) return {empty({0}, TensorOptions(ScalarType::Float, kCPU))};
     auto is_of = [&](const auto& list) { return std::find(list.begin(), list.end(), path) != list.end(); };
     if (is_of(of_values) || (makes_ && is_of(in_init))) {
       auto made = std::make_shared<Object>();
@@ -493,13 +496,6 @@ class Module : PythonWalk {
       return {made};
     }
     return call_of_path(ops_, path, a);
-  }
-  Value type_of(const Value& v) {
-    constexpr const char* names[] = {"", "bool", "int", "float", "str", "torch.Tensor", "torch.dtype"};
-    if (v.is.index() > 0 && v.is.index() < std::size(names)) return python_path(names[v.is.index()]);
-    const auto o = object_in(v);
-    if (!o || o->kind != Object::instance || !o->statement) throw NotFollowed{};  // a list, or a tuple
-    return global(o->statement->word);
   }
   Value call_method(const Object& o, const PythonArguments& a) {
     if (o.statement) {
@@ -518,6 +514,10 @@ class Module : PythonWalk {
       o.self->attributes[std::get<std::string>(name->is)] = parameter(*v);
       return {};
     }
+    if (o.name == "_output_padding") {  // of nn.ConvTranspose1d, for an output of the usual length
+      const Value* asked = a.find("output_size", 1);
+      return !asked || is_none(*asked) ? o.self->attributes.at("output_padding") : throw NotFollowed{};
+    }
     look_at_conversion(o.name, a, type_);
     return {o.self};
   }
@@ -532,6 +532,11 @@ class Module : PythonWalk {
 };
 
 }  // namespace
+
+InlineSources python_sources(const ConvProblem& p, const Given& given, const char* text, const PythonOperations& ops) {
+  const auto file = python_file(text);
+  return Module(*file, p, given, {}, ops).sources();
+}
 
 Tensor python_module(const ConvProblem& p, const Given& given, const char* text,
                      std::span<const PythonFunction> functions, const PythonOperations& operations) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/base/error.h"
+#include "kernels/runtime/compile/for_layers.h"
 #include "kernels/runtime/compile/host_functions.h"
 #include "kernels/runtime/compile/one_unit.h"
 #include "kernels/runtime/compile/python_run.h"
@@ -58,6 +59,7 @@ class PythonFile {
   }
 
   std::string cuda() {
+    if (const auto known = source_behind(text_)) return *known + products();
     for (size_t i = 0; i + 2 < tokens_.size(); i++)
       if (of(i) == "cuda_sources" && is(i + 1, "=")) {
         const std::set<size_t> before = kept_;
@@ -78,7 +80,6 @@ class PythonFile {
                          "has no CUDA source of its own: it loads " + m[1].str() + ", which is the file to name");
       throw InputError("kernel", name_, "has no CUDA source: no triple-quoted string with a __global__ function");
     }
-    const bool followed = has_python_module(text_);
     std::string out;
     size_t done = 0;
     std::map<size_t, std::string> apart;  // what each compiler is given; cpp_sources' behind no cuda_sources
@@ -93,13 +94,15 @@ class PythonFile {
       done = tokens_[i].to;
     }
     blank(done, text_.size(), out);
-    // For includes_before(): what the module multiplies is a kernel of ours.
-    static const std::regex product(R"(\b(matmul|mm|bmm|einsum)\s*\(|\s@\s)");
-    if (followed && std::regex_search(text_, product)) out += products_mark;
-    return out;
+    return out + products();
   }
 
  private:
+  // For includes_before(): what the module multiplies is a kernel of ours.
+  std::string products() const {
+    static const std::regex product(R"(\b(matmul|mm|bmm|einsum)\s*\(|\s@\s)");
+    return has_python_module(text_) && std::regex_search(text_, product) ? products_mark : "";
+  }
   struct Range {
     size_t from, to;  // tokens
   };
@@ -212,11 +215,12 @@ class PythonFile {
   std::string known(size_t from, size_t to) const {
     if (auto v = value(from, to)) return *v;
     const size_t begin = tokens_[from].from, end = tokens_[to - 1].to;
-    throw InputError("kernel", name_,
-                     fmt::format("puts {} into its CUDA source in line {}, whose value is not known here: a number or "
-                                 "a string that a name stands for is, and what differs between layers can be an "
-                                 "argument of the kernel",
-                                 text_.substr(begin, end - begin), line(begin)));
+    throw SourceNotKnown(
+        "kernel", name_,
+        fmt::format("puts {} into its CUDA source in line {}, whose value is not known here: a number or "
+                    "a string that a name stands for is, and what differs between layers can be an "
+                    "argument of the kernel",
+                    text_.substr(begin, end - begin), line(begin)));
   }
 
   // .replace(a, b), .format(a=b) and % {…} behind a string or a name.
@@ -282,7 +286,7 @@ class PythonFile {
         if (!v && t.formatted) v = value_of(field);
         if (!v && t.formatted) v = computed(field);
         if (!v)
-          throw InputError(
+          throw SourceNotKnown(
               "kernel", name_,
               fmt::format(
                   "has {{{}}} in its CUDA source, a string that is formatted: its value is not known here. Let it "

@@ -2,7 +2,14 @@
 #pragma once
 #include <string>
 
+#include "kernels/base/error.h"
+
 namespace convscope {
+
+// A value in a source that nothing at the file's outer level says.
+struct SourceNotKnown : InputError {
+  using InputError::InputError;
+};
 
 // The triple-quoted strings with kernels or host code in them, and all that is in what `cuda_sources` is set to,
 // through names and sums; all else as empty lines, so that lines keep their numbers (comments with `# convscope:`

@@ -3,6 +3,7 @@
 #include <cctype>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "kernels/runtime/compile/python_expressions.h"
 
@@ -371,7 +372,9 @@ class Parser : PythonExpressions {
     need("(");
     s.parameters = parameters(")");
     if (take_sign("->")) skip_type();
+    const bool around = std::exchange(yields_, false);
     s.body = suite(outer);
+    s.yields = std::exchange(yields_, around);
     return s;
   }
   Statement simple() {

@@ -19,7 +19,8 @@ struct PythonStatement;
 //   walked: an element for each of others, what it is called, what is walked through, conditions; word: its bracket,
 //     "+" of one that stands behind another's `for`, whose elements are its own
 //   naming (a := b): the name, the value     lambda: nothing; `function` is what it calls
-//   text: of f"…" its pieces, a `star` for what stands in braces, with its format as word (? where it is not known)
+//   text: of f"…" its pieces, a `star` for what stands in braces, with its format as word (? where it is not known) and
+//   its text
 struct PythonExpression {
   enum Kind {
     nothing,
@@ -42,7 +43,8 @@ struct PythonExpression {
     names,
     walked,
     naming,
-    lambda
+    lambda,
+    yields  // what is given; word: "from", of what is walked through
   } kind = nothing;
   std::string word;  // a name, an attribute, an operator, a number's digits, a string's body
   std::vector<PythonExpression> parts = {};
@@ -95,6 +97,7 @@ struct PythonStatement {
   std::vector<PythonParameter> parameters = {};   // of a function; of an import names and what they stand for
   std::vector<PythonExpression> bases = {};       // of a class
   std::vector<PythonExpression> decorators = {};  // of a function or a class
+  bool yields = false;                            // of a function: a generator
 };
 
 std::vector<PythonStatement> python_statements(const std::string& text);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <regex>
 #include <set>
 #include <utility>
 
@@ -157,6 +158,14 @@ std::string text_of(const PythonValue& v, const std::string& how) {
     if (how[0] != ':' || !digits || width.empty() || width.size() > 3) throw NotFollowed{};
     return width[0] == '0' ? fmt::format("{:0{}d}", *n, std::stoi(width)) : fmt::format("{:{}d}", *n, std::stoi(width));
   }
+  // :.6f, :.3e, :g
+  static const std::regex precise(R"(:(?:\.(\d))?([feg]))");
+  if (std::smatch m; is_number(v) && std::regex_match(how, m, precise)) {
+    const int digits = m[1].matched ? std::stoi(m[1]) : 6;
+    return m[2] == "f"   ? fmt::format("{:.{}f}", real_number(v), digits)
+           : m[2] == "e" ? fmt::format("{:.{}e}", real_number(v), digits)
+                         : fmt::format("{:.{}g}", real_number(v), digits);
+  }
   if (!plain) throw NotFollowed{};
   if (is_none(v)) return "None";
   if (auto b = std::get_if<bool>(&v.is)) return *b ? "True" : "False";
@@ -250,6 +259,7 @@ bool same_values(const PythonValue& a, const PythonValue& b) {
   for (const PythonValue& v : {a, b})
     if (const auto o = object_in(v); o && o->bare) throw NotFollowed{};
   if (is_none(a) || is_none(b)) return is_none(a) && is_none(b);
+  if (object_in(a) && object_in(a) == object_in(b) && object_in(a)->kind == PythonObject::unknown) return true;
   for (const PythonValue& v : {a, b})
     if (const auto o = object_in(v); o && o->kind == PythonObject::unknown) throw NotFollowed{};
   if (is_whole(a) && is_whole(b)) return whole_number(a) == whole_number(b);
@@ -274,6 +284,7 @@ Sizes sizes_in(const PythonValue::List& given, size_t from) {
 }
 
 PythonValue python_arithmetic(const std::string& sign, const PythonValue& a, const PythonValue& b) {
+  if (auto s = std::get_if<std::string>(&a.is); s && sign == "%") return string_filled(*s, b);
   if (sign == "+") {
     auto s = std::get_if<std::string>(&a.is), other = std::get_if<std::string>(&b.is);
     if (s && other) return {*s + *other};
@@ -319,6 +330,18 @@ bool python_comparison(const std::string& sign, const PythonValue& a, const Pyth
     const bool in =
         std::any_of(list.begin(), list.end(), [&](const PythonValue& each) { return same_values(a, each); });
     return in == (sign == "in");
+  }
+  auto s = std::get_if<std::string>(&a.is), other = std::get_if<std::string>(&b.is);
+  if (s && other)
+    return sign == "<" ? *s < *other : sign == ">" ? *s > *other : sign == "<=" ? *s <= *other : *s >= *other;
+  if (const auto* list = list_in(a), *more = list_in(b);
+      list && more && sort_of(a) == sort_of(b) && (sort_of(a) == PythonSort::tuple || sort_of(a) == PythonSort::list)) {
+    // By the first two that differ.
+    size_t i = 0;
+    while (i < list->size() && i < more->size() && same_values((*list)[i], (*more)[i])) i++;
+    const bool both = i < list->size() && i < more->size();
+    return both ? python_comparison(sign, (*list)[i], (*more)[i])
+                : python_comparison(sign, {static_cast<int64_t>(list->size())}, {static_cast<int64_t>(more->size())});
   }
   if (!is_number(a) || !is_number(b)) throw NotFollowed{};
   if (is_whole(a) && is_whole(b)) {

@@ -102,6 +102,10 @@ PythonValue::List part_of_list(const PythonValue::List& all, std::optional<int64
                                int64_t step);
 // all.sort() and the like. Errors: NotFollowed.
 PythonValue list_method(PythonValue::List& all, const std::string& method, const PythonArguments& a);
+// s.replace(a, b) and the like; s % v; text as textwrap.dedent() leaves it (python_strings.cpp). Errors: NotFollowed.
+PythonValue string_method(const std::string& s, const std::string& method, const PythonArguments& a);
+PythonValue string_filled(const std::string& s, const PythonValue& v);
+std::string dedented(const std::string& text);
 bool truth_of(const PythonValue& v);
 bool same_values(const PythonValue& a, const PythonValue& b);
 bool is_same(const PythonValue& a, const PythonValue& b);  // a is b

@@ -9,6 +9,12 @@
 
 namespace convscope::host {
 
+namespace {
+
+constexpr const char* given_by = "=yield";  // in a generator's names, what it has given so far
+
+}  // namespace
+
 PythonWalk::~PythonWalk() {
   for (const auto& names : arounds_)
     if (const auto known = names.lock()) known->clear();
@@ -134,6 +140,15 @@ PythonWalk::Value PythonWalk::known_value(const Expression& e, Locals& l) {
     }
     case Expression::lambda:
       return function_value(*e.function, &l);
+    case Expression::yields: {
+      const auto all = std::get<std::shared_ptr<Value::List>>(l.at(given_by).is);
+      const Value v = value_of(e.parts[0], l);
+      if (e.word.empty())
+        all->push_back(v);
+      else
+        for (const Value& one : elements_walked(v)) all->push_back(one);
+      return {};
+    }
     case Expression::conditional:
       return value_of(e.parts[truth_of(value_of(e.parts[1], l)) ? 0 : 2], l);
     default:
@@ -179,11 +194,16 @@ PythonWalk::Value PythonWalk::formatted(const Expression& e, Locals& l) {
       continue;
     }
     if (piece.parts[0].kind == Expression::nothing) throw NotFollowed{};
-    const Value v = value_of(piece.parts[0], l);
     try {
-      all += text_of(v, piece.word);
+      all += text_of(value_of(piece.parts[0], l), piece.word);
     } catch (const NotFollowed&) {
       known = false;
+    } catch (const NotFollowedHere&) {
+      if (!sought_) throw;
+      throw NotFollowedHere(fmt::format(
+          "puts {{{}}} into its CUDA source in line {}, whose value is not known here: let it be one that the "
+          "layer's numbers tell, or give it to the kernel as an argument",
+          piece.parts[1].word, e.line));
     }
   }
   return known ? Value{all} : unknown_text();
@@ -422,12 +442,15 @@ PythonWalk::Value PythonWalk::call_function(const Statement& f, const PythonObje
     if (!takes_names && !l.contains(name)) throw NotFollowed{};
   if (place < given.by_place.size()) throw NotFollowed{};
   Value result;
+  // A generator is walked at once, and whole.
+  if (f.yields) l[given_by] = python_list_of(PythonSort::once, {});
   running_.push_back(&f);
   try {
     run(f.body, l);
   } catch (Returned& r) {
     result = std::move(r.value);
   }
+  if (f.yields) result = l[given_by];
   if (around && !l.inner.empty()) {
     std::set<std::string> own;
     for (const PythonParameter& p : f.parameters) own.insert(p.name);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/runtime/compile/for_layers.h"
 #include "kernels/runtime/compile/python_file.h"
 #include "kernels/runtime/compile/python_values.h"
 
@@ -67,6 +68,11 @@ class PythonWalk {
   static bool is_enumeration(const Statement& type);
   std::optional<Value> member(const Statement& type, const std::string& name, const Value* value = nullptr);
 
+  // load_inline(…): its sources are noted where they are looked for (for_layers.h).
+  void note_sources(const Expression& call, Locals& l);
+  Value type_of(const Value& v);
+  // next(iter(all)), next((a for a in all), otherwise): of what is walked through elsewhere, nobody knows how far.
+  Value first_of(const Expression& call, Locals& l);
   // Functions that call what they are given: map(f, all), partial(f, a); nothing: it is none of them.
   std::optional<Value> calling_function(const std::string& name, const PythonArguments& a);
   struct Returned {
@@ -75,7 +81,10 @@ class PythonWalk {
   struct Broken {};  // out of a loop
   struct Continued {};
 
+  struct Sought {};  // all sources that there are before the first call of what is made of them
+
   const PythonFile& file_;
+  InlineSources* sought_ = nullptr;
   PythonOperations ops_;
   std::map<std::string, Value> made_;      // global names
   std::set<std::string> walking_;          // of which those whose statements run now

@@ -62,7 +62,11 @@ void look_at_type(ScalarType own, const std::string& how, ScalarType asked) {
   const bool number =
       own == ScalarType::Float || own == ScalarType::Double || own == ScalarType::Half || own == ScalarType::BFloat16;
   if (number && own != asked)
-    refuse("is made in ", name_of(own), " (", how, "), and the problem is in ", name_of(asked));
+    refuse("is made in ", name_of(own), " (", how, "), and the problem is in ", name_of(asked),
+           own == ScalarType::Half       ? " (--dtype f16 asks for it)"
+           : own == ScalarType::BFloat16 ? " (--dtype bf16 asks for it)"
+           : own == ScalarType::Double   ? " (--dtype f64 asks for it)"
+                                         : "");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "convscope/host_calls.h"
 #include "kernels/runtime/compile/for_gpu.h"
+#include "kernels/runtime/compile/later_calls.h"
 #include "kernels/runtime/compile/not_followed.h"
 #include "kernels/runtime/compile/noted.h"
 #include "kernels/runtime/compile/python_run.h"
@@ -49,7 +50,8 @@ struct Recording {
   std::vector<Noted> launches;
   Streams streams;
   uintptr_t current_stream = 0;
-  int64_t element = 1;  // bytes of one of the problem's tensors
+  bool is_later = false, keeps = false;  // as Call has them
+  int64_t element = 1;                   // bytes of one of the problem's tensors
   std::string doubt, fault;
   std::vector<std::string> notes;
 };
@@ -121,6 +123,7 @@ TensorRef tensor_at(uint64_t address, const Places& places, Plan& plan) {
   if (const Variable* v = variable_at(address))
     return plan.variable({v->name, v->on_host, v->bytes, v->constant}, place);
   const int number = what - now().first;
+  if (what >= first_made && number < 0 && now().is_later) return now().keeps = true, TensorRef{Of::none, 0};
   if (what >= first_made && number < 0)
     refuse("its host code keeps memory from one call to the next (static); each call is judged by itself");
   if (number < 0 || number >= static_cast<int>(places.in_workspace.size()))
@@ -193,16 +196,26 @@ void note(std::string words) {
     return;
   recording->notes.push_back(std::move(words));
 }
-bool launches_take(int role) {
-  if (!recording) return false;
-  for (const Noted& l : recording->launches)
-    for (const auto& [kind, a] : l.arguments) {
-      uint64_t word = 0;
-      if (kind == Handed::pointer) std::memcpy(&word, a.value.data(), 8);
-      if (what_of(word) == role) return true;
-    }
-  return false;
+namespace {
+
+// How many launches are given a pointer into the memory at an address.
+size_t launches_given(uint64_t address) {
+  const auto is_given = [&](const Noted& l) {
+    for (const auto& [kind, a] : l.arguments)
+      for (size_t i = 0; kind != Handed::plain && i + 8 <= a.size; i += 8) {
+        uint64_t word;
+        std::memcpy(&word, a.value.data() + i, 8);
+        if (what_of(word) == what_of(address)) return true;
+      }
+    return false;
+  };
+  const auto& all = recording->launches;
+  return static_cast<size_t>(std::count_if(all.begin(), all.end(), is_given));
 }
+
+}  // namespace
+
+bool launches_take(int role) { return recording && launches_given(address_of(role)) > 0; }
 size_t launches_so_far() { return recording ? recording->launches.size() : 0; }
 
 uint64_t take(int64_t bytes) {
@@ -369,7 +382,8 @@ Given::Given(const ConvProblem& p)
               {p.batch, p.out_channels, p.out_length()}},
       bias_(p.bias) {}
 Tensor Given::tensor(Role role) const {
-  return role == b && !bias_ ? Tensor() : Tensor(address_of(role), shapes_[role], type_);
+  return role == b && !bias_ ? Tensor()
+                             : Tensor(role == w && weights_ ? weights_ : address_of(role), shapes_[role], type_);
 }
 std::optional<Tensor> Given::maybe(Role role) const {
   return role == b && !bias_ ? std::nullopt : std::optional<Tensor>(tensor(role));
@@ -395,46 +409,24 @@ std::string shape_words(const ConvProblem& p, const Tensor& y) {
 
 }  // namespace
 
-namespace {
-
-// Host code whose later calls do something else than the first: in words, by the function.
-struct LaterCalls {
-  std::mutex mutex;
-  std::map<const void*, std::string> words;
-};
-LaterCalls& all_later_calls() {
-  static auto* all = new LaterCalls;
-  return *all;
-}
-const void* function_of(const Called& host_code) {
-  return host_code.returns ? reinterpret_cast<const void*>(host_code.returns)
-                           : reinterpret_cast<const void*>(host_code.does);
-}
-std::string later_calls(const Called& host_code) {
-  std::lock_guard lock(all_later_calls().mutex);
-  const auto known = all_later_calls().words.find(function_of(host_code));
-  return known == all_later_calls().words.end() ? "" : known->second;
-}
-void note_later_calls(const Called& host_code, size_t first, size_t second) {
-  if (first == second) return;
-  std::lock_guard lock(all_later_calls().mutex);
-  all_later_calls().words[function_of(host_code)] =
-      joined("its host code launches ", first, " in its first call and ", second,
-             " in the next: what it keeps between calls (static) is of other weights, or of another problem, by then");
-}
-
-}  // namespace
-
 void record(const ConvProblem& p, Plan& plan, const Called& host_code) {
+  if (later_calls(host_code).afresh) restore_statics(host_code);
+  Call call;
+  record_call(p, plan, host_code, call);
+}
+
+void record_call(const ConvProblem& p, Plan& plan, const Called& host_code, Call& call) {
   Recording own;
+  own.is_later = call.later;
   own.last_variable = *host_code.variables;
   struct Scope {
     Recording* before;
     explicit Scope(Recording* r) : before(std::exchange(recording, r)) {}
     ~Scope() { recording = before; }
   } scope(&own);
-  const Given given(p);
+  Given given(p);
   for (Role role : {x, w, b, y}) own.given[role] = given.bytes(role);
+  if (call.other_weights) given.move_weights(take(given.bytes(w)));
   own.element = static_cast<int64_t>(size_of(p.dtype));
   Places places;
   if (host_code.returns) {
@@ -453,7 +445,10 @@ void record(const ConvProblem& p, Plan& plan, const Called& host_code) {
   } else {
     host_code.does(p, given);
   }
-  if (own.doubt.empty()) own.doubt = later_calls(host_code);
+  const LaterCalls later = later_calls(host_code);
+  if (own.doubt.empty()) own.doubt = later.doubt;
+  if (own.fault.empty()) own.fault = later.fault;
+  if (!later.note.empty()) note(later.note);
   if (!own.doubt.empty()) plan.doubt(own.doubt);
   if (!own.fault.empty()) plan.fault(own.fault);
   for (std::string& note : own.notes) plan.note(std::move(note));
@@ -465,6 +460,7 @@ void record(const ConvProblem& p, Plan& plan, const Called& host_code) {
   }
   plan.need_workspace(workspace);
   if (own.launches.empty()) refuse("its host code launches nothing");
+  call.launches = own.launches.size(), call.of_weights = launches_given(given.tensor(w).address());
   for (Noted& l : own.launches) {
     const size_t number = plan.begin_launch({name_of(l.kernel), l.kernel.loop}, l.grid, l.block, l.shared_bytes);
     for (auto& [kind, argument] : l.arguments) plan.add(number, with_tensors(kind, std::move(argument), places, plan));
@@ -476,15 +472,12 @@ void record(const ConvProblem& p, Plan& plan, const Called& host_code) {
                       !host_code.returns || own.streams.ended_for(own.current_stream, number),
                       own.streams.follows_caller(number));
   }
+  call.keeps = own.keeps;
 }
 
-std::string refused(const ConvProblem& p, const Called& host_code) {
+std::string refused_as(const std::exception_ptr& thrown) {
   try {
-    // Twice: what it keeps from one call to the next is then known.
-    Plan first(p), second(p);
-    record(p, first, host_code), record(p, second, host_code);
-    note_later_calls(host_code, first.launches().size(), second.launches().size());
-    return "";
+    std::rethrow_exception(thrown);
   } catch (const FailsInPyTorch& e) {
     return std::string(fails_in_pytorch) + e.what();
   } catch (const NotFollowedHere& e) {

@@ -226,15 +226,48 @@ TEST_F(BesideVerdictCli, StreamsOfAModule) {
 }
 
 TEST_F(BesideVerdictCli, WhatOneCallLeavesForTheNext) {
+  const std::string includes = "#include <torch/extension.h>\n#include <unordered_map>";
   expect(changed_run({{takes_output, "  static int calls = 0;\n  if (calls++) weight = weight.flip({2});\n" +
                                          std::string(takes_output)}}),
          1,
          "wrong: its host code launches 1 in its first call and 2 in the next: what it keeps between calls (static)");
-  expect(changed_run({{takes_output,
-                       "  static torch::Tensor kept;\n  if (!kept.defined()) kept = "
-                       "weight.flip({2}).flip({2});\n  weight = kept;\n" +
-                           std::string(takes_output)}}),
-         1, "extension.py: its host code keeps memory from one call to the next (static)");
+  auto keeps = [&](const std::string& text) {
+    return changed_run({{takes_output, text + takes_output}, {"#include <torch/extension.h>", includes}});
+  };
+  // What is packed once, whatever weights come then.
+  const std::string
+      packs = "weight.flip({2}).flip({2})",
+      first_weights =
+          "wrong: its host code launches 3 in its first call and 1 in the next, which is given other "
+          "weights and looks at none of them: what it keeps between calls (static) is of the first weights";
+  expect(keeps("  static torch::Tensor kept;\n  if (!kept.defined()) kept = " + packs + ";\n  weight = kept;\n"), 1,
+         first_weights);
+  expect(keeps("  static const torch::Tensor kept = " + packs + ";\n  weight = kept;\n"), 1, first_weights);
+  // By what it is packed of: right, and told.
+  expect(keeps("  static std::unordered_map<const void*, torch::Tensor> all;\n  auto& kept = all[weight.data_ptr()];\n"
+               "  if (!kept.defined()) kept = " +
+               packs + ";\n  weight = kept;\n"),
+         0, "  note        its host code keeps what it makes in a first call (static); judged is that call");
+  expect(keeps("  static std::unordered_map<const void*, torch::Tensor> all;\n  auto& kept = all[weight.data_ptr()];\n"
+               "  if (!kept.defined()) kept = weight.flip({2});\n  weight = kept;\n"),
+         1, "the taps of w are taken in reverse order");
+  // Room that each call fills anew.
+  const auto r = keeps(
+      "  static torch::Tensor room;\n  if (!room.defined()) room = torch::empty({1000}, "
+      "input.options());\n  auto part = room.narrow(0, 0, weight.numel()).view(weight.sizes());\n"
+      "  part.copy_(weight);\n  weight = part;\n");
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_FALSE(holds(r.out, "note  ")) << r.out;
+}
+
+TEST_F(BesideVerdictCli, ABiasThatIsNotThere) {
+  const Change takes{"groups, bias, dilation)", "groups, False, dilation)"};
+  expect(changed_run({takes}), 1, "wrong: its module is asked for a bias and makes none");
+  const Words without{"--in-channels", "6", "--out-channels", "4", "--kernel-size", "3", "--length", "40"};
+  // torch.Tensor() has no elements, and no memory.
+  const Change empty{"layer.weight, layer.bias,", "layer.weight, torch.Tensor(),"};
+  EXPECT_EQ(changed_run({takes, empty}, without).code, 0);
+  expect(changed_run({empty}), 1, "the bias is missing");
 }
 
 TEST_F(BesideVerdictCli, TensorsThatPyTorchDoesNotMakeOrCompare) {

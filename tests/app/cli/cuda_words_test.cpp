@@ -243,7 +243,7 @@ TEST_F(CudaWordsCli, WhatIsNotEmulatedIsSaidInOneLine) {
   EXPECT_TRUE(holds(said, "not.cu:15: 'cudaTextureObject_t' was not declared in this scope")) << said;
   EXPECT_TRUE(holds(said, "; texture objects are not known here")) << said;
   for (const char* ptx : {"  asm volatile(\"bar.sync 0;\");\n",
-                          "  float v; asm volatile(\"ld.global.nc.f32 %0, [%1];\" : \"=f\"(v) : \"l\"(x));\n"}) {
+                          "  float v; asm volatile(\"ex2.approx.f32 %0, %1;\" : \"=f\"(v) : \"f\"(2.f));\n"}) {
     said = with(ptx);
     EXPECT_TRUE(holds(said, "not.cu:15: PTX in asm(), which is compiled for a GPU alone; give the emulator plain CUDA"))
         << said;

@@ -43,6 +43,7 @@ TEST_F(LaunchCli, SidesThatAreExchangedOrAnotherNumber) {
   for (const auto& [grid, said] :
        {std::pair{"Cout,ceil_div(Lout,64),N block=64", "grid.x and grid.y of its launch are exchanged: "},
         std::pair{"64 block=ceil_div(Lout,64),Cout,N", "the grid and the block of its launch are exchanged: "},
+        std::pair{"1,Cout,N block=64", "grid.x of its launch is 1, where ⌈Lout/block.x⌉ belongs: "},
         std::pair{"ceil_div(Lout,64),Cout,1 block=64", "grid.z of its launch is 1, where N belongs: "}})
     for (const bool guarded : {true, false}) {
       const std::string at = this->file("launched.cu", launched(grid, guarded));

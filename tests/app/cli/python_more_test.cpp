@@ -104,11 +104,98 @@ TEST_F(PythonMoreCli, WhatIsNotKnownOrNotEqualIsRefused) {
                               "struct Numbers {{ int64_t s, p, d; }};\nstruct Numbers {{ int64_t s, p, d; }};", "b.py"),
                  run_it);
   EXPECT_TRUE(holds(said, "b.py:26:8: error: redefinition of")) << said;
-  said = said_of(changed_text(in_many_ways, "{BLOCK // 2}", "{BLOCK // math.prod([2])}", "c.py"), run_it);
+  said = said_of(changed_text(in_many_ways, "{BLOCK // 2}", "{BLOCK // math.gamma(3)}", "c.py"), run_it);
   EXPECT_TRUE(holds(said,
-                    "has {BLOCK // math.prod([2])} in its CUDA source, a string that is formatted: its value is "
-                    "not known here. Let it be a number"))
+                    "is not followed here: puts {BLOCK // math.gamma(3)} into its CUDA source in line 20, whose value "
+                    "is not known here"))
       << said;
+  said = said_of(changed_text(in_many_ways, "{BLOCK // 2}", "{BLOCK // math.prod([2])}", "d.py"), run_it);
+  EXPECT_TRUE(holds(said, "right: all ")) << said;
+}
+
+// Names of namespaces, generators, PyTorch's own words around functions, lambdas in launches.
+TEST_F(PythonMoreCli, WhatStandsAroundACall) {
+  const std::string right = test::text_file(test::project_file("assets/kernels/extension.py")),
+                    model = "class ModelNew(torch.nn.Module):", call = "        return self.op.conv_transpose1d(x,",
+                    numbers =
+                        "layer.stride[0], layer.padding[0],\n                                        "
+                        "layer.output_padding[0], layer.groups, layer.dilation[0]";
+  const Words run_it = Words{"run"} + little;
+  auto said = [&](const std::string& name, const std::string& text) { return said_of(file(name, text), run_it); };
+  const std::string walks =
+      "def numbers_of(layer, *names):\n    for name in names:\n        if name == 'groups':\n"
+      "            yield layer.groups\n            continue\n        yield from getattr(layer, name)\n\n";
+  auto with_numbers = [&](const std::string& names) {
+    return changed_into(changed_into(right, model, walks + "\n" + model), numbers, "*numbers_of(layer, " + names + ")");
+  };
+  std::string words = said("g.py", with_numbers("'stride', 'padding', 'output_padding', 'groups', 'dilation'"));
+  EXPECT_TRUE(holds(words, "right: all ")) << words;
+  words = said("h.py", with_numbers("'padding', 'stride', 'output_padding', 'groups', 'dilation'"));
+  EXPECT_TRUE(holds(words, "wrong: ")) << words;
+
+  const std::string own =
+      "@torch.library.custom_op('up::conv', mutates_args=())\ndef conv(x: torch.Tensor, layer_stride: int) -> "
+      "torch.Tensor:\n    return x\n\n@conv.register_fake\ndef _(x, layer_stride):\n    return "
+      "torch.empty_like(x)\n\n";
+  words = said("o.py", changed_into(changed_into(right, model, own + model), call,
+                                    "        x = conv(x, layer.stride[0])\n" + call));
+  EXPECT_TRUE(holds(words, "right: all ")) << words;
+
+  const std::string asks =
+      "        op = layer._output_padding(x, None, list(layer.stride), list(layer.padding), "
+      "list(layer.kernel_size), 1, list(layer.dilation))\n";
+  words = said("p.py", changed_into(changed_into(right, call, asks + call), "layer.output_padding[0]", "op[0]"));
+  EXPECT_TRUE(holds(words, "right: all ")) << words;
+
+  // A kernel of whatever it is given.
+  const std::string each =
+      "template <class F>\n__global__ void for_each(int64_t n, float* y, F value) {\n"
+      "  const int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x;\n  if (i < n) y[i] = value(y[i]);\n}\n\n"
+      "torch::Tensor conv_transpose1d(torch::Tensor input, torch::Tensor weight, c10::optional<torch::Tensor> bias,\n"
+      "                               int64_t stride, int64_t padding, int64_t output_padding, int64_t groups,\n";
+  const std::string begins = each.substr(each.find("torch::Tensor conv"));
+  auto launches = [&](const std::string& value) {
+    return changed_into(changed_into(right, begins, each), "  return output;\n",
+                        "  const float twice = 2;\n  for_each<<<(output.numel() + 255) / 256, 256>>>(output.numel(), "
+                        "output.data_ptr<float>(), [=] __device__ (float v) { return " +
+                            value + "; });\n  return output;\n");
+  };
+  words = said("l.py", launches("v * twice / 2"));
+  EXPECT_TRUE(holds(words, "right: all ")) << words;
+  words = said("m.py", launches("v * twice"));
+  EXPECT_TRUE(holds(words, "wrong: ") && holds(words, "2")) << words;
+
+  words = said("v.py", changed_into(right, call,
+                                    "        assert torch.cuda.is_bf16_supported() and torch.cuda.device_count() > "
+                                    "torch.cuda.current_device()\n" +
+                                        call));
+  EXPECT_TRUE(holds(words, "right: all ")) << words;
+
+  // What torch.ops has is called as the module calls it.
+  const std::string functions = ", functions=[\"conv_transpose1d\"])";
+  auto registers = [&](const std::string& how, const std::string& asks, const std::string& dilation) {
+    std::string text = changed_into(right, "  return output;\n}\n", "  return output;\n}\n" + how);
+    text = changed_into(text, functions, ", functions=[], is_python_module=False)");
+    return changed_into(changed_into(text, "self.op.conv_transpose1d(", asks), "layer.dilation[0])", dilation);
+  };
+  const std::string schema = "(Tensor x, Tensor w, Tensor? b, int s, int p, int op, int g, int d=1) -> Tensor\"",
+                    apart = "TORCH_LIBRARY(ups, m) { m.def(\"conv" + schema +
+                            "); }\nTORCH_LIBRARY_IMPL(ups, CUDA, m) { m.impl(\"conv\", &conv_transpose1d); }\n",
+                    at_once = "TORCH_LIBRARY(ups, m) { m.def(\"conv" + schema + ", &conv_transpose1d); }\n";
+  for (const std::string& how : {apart, at_once}) {
+    words = said("q.py", registers(how, "torch.ops.ups.conv(", "layer.dilation[0])"));
+    EXPECT_TRUE(holds(words, "right: all ")) << how << words;
+    words = said("r.py", registers(how, "torch.ops.ups.conv.default(", "d=layer.dilation[0])"));
+    EXPECT_TRUE(holds(words, "right: all ")) << how << words;
+    words = said("s.py", registers(how, "torch.ops.ups.conv(", "1)"));
+    EXPECT_TRUE(holds(words, "as if dilation were 1")) << how << words;
+  }
+
+  // The kernel's namespaces may be left out of its line.
+  const std::string gather = test::text_file(test::project_file("assets/kernels/gather.cu"));
+  const size_t kernel = gather.find("__global__");
+  words = said("n.cu", gather.substr(0, kernel) + "namespace a::b { namespace {\n" + gather.substr(kernel) + "}}\n");
+  EXPECT_TRUE(holds(words, "right: all ")) << words;
 }
 
 // A module of another type than the problem's, and what raises in PyTorch: neither is followed as if it were right.

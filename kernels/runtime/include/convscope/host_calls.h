@@ -37,11 +37,13 @@ class Given {
   };
   CONVSCOPE_PROGRAM Pointer pointer(Role role) const;
   int64_t bytes(Role role) const { return tensor(role).nbytes(); }
+  void move_weights(uint64_t address) { weights_ = address; }
 
  private:
   ScalarType type_;
   Sizes shapes_[5];
   bool bias_;
+  uint64_t weights_ = 0;  // where they lie, if not at their usual address
 };
 
 // The function that is called, one of two kinds, and the variables of its module (the last one of them, by way of each

@@ -277,7 +277,7 @@ class Tensor {
   template <class T>
   T* data_ptr() const {
     if (defined() && !is_type<std::remove_const_t<T>>(type_)) refuse_type();
-    return reinterpret_cast<T*>(address_);
+    return reinterpret_cast<T*>(address_of_data());
   }
   template <class T>
   T* data() const {
@@ -291,7 +291,9 @@ class Tensor {
   const T* const_data_ptr() const {
     return data_ptr<T>();
   }
-  void* data_ptr() const { return reinterpret_cast<void*>(address_); }
+  void* data_ptr() const { return reinterpret_cast<void*>(address_of_data()); }
+  // PyTorch takes no memory for no elements (torch.Tensor(), which stands for a bias that is not there).
+  uint64_t address_of_data() const { return defined() && numel() == 0 ? 0 : address_; }
   template <class T, size_t N, template <class U> class PtrTraits = at::DefaultPtrTraits>
   at::PackedTensorAccessor32<T, N, PtrTraits> packed_accessor32() const {
     allow_32_bits();

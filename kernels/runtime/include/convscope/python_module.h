@@ -191,4 +191,13 @@ PythonOperations python_operations(bool products);
 CONVSCOPE_PROGRAM Tensor python_module(const ConvProblem& p, const Given& given, const char* text,
                                        std::span<const PythonFunction> functions, const PythonOperations& operations);
 
+// A file that is compiled for each layer anew (kernels/runtime/compile/for_layers.h).
+struct PythonLayers {
+  const char *text, *name;
+  bool traced;
+  PythonOperations operations;
+};
+CONVSCOPE_PROGRAM std::string refused_for_layer(const ConvProblem& p, const PythonLayers& of);
+CONVSCOPE_PROGRAM void plan_for_layer(const ConvProblem& p, Plan& plan, const PythonLayers& of);
+
 }  // namespace convscope::host

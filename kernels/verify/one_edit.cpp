@@ -1,7 +1,6 @@
 #include "kernels/verify/one_edit.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,154 +9,19 @@
 #include "convscope/edits.h"
 #include "kernels/base/text.h"
 #include "kernels/problem/counts.h"
-#include "kernels/reference/oracle.h"
 #include "kernels/runtime/compile/edited.h"
 #include "kernels/runtime/compile/host_code.h"
 #include "kernels/runtime/compile/outside.h"
 #include "kernels/runtime/registry.h"
-#include "kernels/runtime/simt/edited_memory.h"
-#include "kernels/runtime/simt/executor.h"
+#include "kernels/verify/edit_trial.h"
 #include "kernels/verify/judge.h"
 #include "kernels/verify/probe_inputs.h"
-#include "kernels/verify/problem_memory.h"
-#include "kernels/verify/pyramid.h"
-#include "kernels/verify/races.h"
 #include "kernels/verify/xray_problems.h"
 
 namespace convscope {
 namespace {
 
 constexpr uint64_t edits_seed = 0xed17;
-// Threads that race are right in some orders.
-constexpr std::array<uint32_t, 4> orders = {0, 0x5eed5, 0x1cafe, 0xb10c5};
-constexpr int64_t most_fuel = 400'000'000;
-
-// A problem, where it lies, and what its output is.
-class Trial {
- public:
-  Trial(Device& emulator, const KernelDefinition& kernel, const ConvProblem& p, Inputs in)
-      : emulator_(emulator), kernel_(kernel), p_(p), in_(std::move(in)), plan_(kernel.plan_for(p)) {
-    const auto oracle = make_cpu_oracle(p_, in_);
-    const OutputBlock all{0, p_.batch * p_.out_channels, 0, p_.out_length()};
-    expected_.resize(static_cast<size_t>(all.elements()));
-    oracle->compute(all, expected_.data(), nullptr);
-    take_memory(plan_);
-  }
-  const ConvProblem& problem() const { return p_; }
-  uint32_t wrong_order = 0;  // in which it is wrong as it is
-
-  // With what convscope::edits::state says. plans: whether an edit may change the plan.
-  bool right(bool plans, uint32_t order) {
-    return of_plan(plans, [&](const Plan& plan) { return brings_all(plan, order); });
-  }
-  // What its threads race over, where they do: also with edits, on the kernel that is listed under its name.
-  bool races(Activity& activity) {
-    bool races = false;
-    const bool ran = of_plan(false, [&](const Plan& plan) {
-      if (!can_run(plan)) return false;
-      races = !find_races(emulator_, kernel_, p_, memory_->at(), activity, false).race.empty();
-      return true;
-    });
-    return ran && races;
-  }
-  // How many sites it passes as it is. Edits may pass some times as many.
-  void know_cost() {
-    fuel_ = most_fuel;
-    right(false, 0);
-    passed_ = most_fuel - edits::state.fuel;
-    // Where its output is too long, say, it is not run, and says little of edits. In other forms of it no site is
-    // passed.
-    constexpr double sites_of_a_product = 200;
-    if (!ran_ || !passed_) passed_ = static_cast<int64_t>(walked_products(p_) * sites_of_a_product);
-    cost_ = static_cast<double>(passed_) + (ran_ ? 0 : not_run);
-    constexpr int64_t longer = 4, least = 20'000;
-    fuel_ = std::min(most_fuel, std::max(least, passed_ * longer));
-  }
-  double cost() const { return cost_; }
-  static constexpr double not_run = 1e12;
-  // How many sites it passes: as it is, and in the last run.
-  int64_t passed() const { return passed_; }
-  int64_t passed_last() const { return fuel_ - edits::state.fuel; }
-
- private:
-  template <class Does>
-  bool of_plan(bool plans, Does does) {
-    edits::state.fuel = fuel_;
-    try {
-      if (!plans) return does(plan_);
-      std::optional<Plan> plan;
-      return simt::survives_host_code([&] { plan = kernel_.plan_for(p_); }) && plan && does(*plan);
-    } catch (const Cancelled&) {
-      throw;
-    } catch (const DeviceError& e) {
-      if (e.poisoned()) throw;
-    } catch (const std::exception&) {  // whatever an edit leads to
-    }
-    return false;
-  }
-  void take_memory(const Plan& plan) {
-    memory_ = std::make_unique<ProblemMemory>(emulator_, p_, in_, plan.out_length(), plan.workspace_bytes());
-    own_length_ = plan.out_length(), workspace_ = plan.workspace_bytes();
-    ranges_.clear();
-    for (const auto& e : memory_->extents()) ranges_.emplace_back(e.address, e.address + e.bytes + e.walked);
-  }
-  bool can_run(const Plan& plan) {
-    constexpr size_t most_workspace = size_t{1} << 28;
-    constexpr int64_t most_blocks = 1 << 16;
-    if (plan.out_length() != p_.out_length() || plan.launches().empty() || plan.workspace_bytes() > most_workspace)
-      return false;
-    for (const Launch& l : plan.launches())
-      if (!l.refused.empty() || !simt::launch_fault(l).empty() || l.grid.count() > most_blocks) return false;
-    if (plan.out_length() > own_length_ || plan.workspace_bytes() > workspace_) take_memory(plan);
-    simt::know_edited_memory(ranges_);
-    return true;
-  }
-  bool brings_all(const Plan& plan, uint32_t order) {
-    ran_ = can_run(plan);
-    if (!ran_) return false;
-    memory_->fill_output(unwritten_word, nullptr);
-    // On one thread: the sites that are passed are counted.
-    emulator_.run(kernel_, plan, memory_->at(), {.order_seed = order, .one_worker = true});
-    const HostBytes y = memory_->output(p_, plan.out_length());
-    return dispatch(p_.dtype, [&](auto zero) {
-      using T = decltype(zero);
-      const T* got = y.as<T>();
-      for (size_t i = 0; i < expected_.size(); i++)
-        if (!(static_cast<double>(got[i]) == static_cast<double>(static_cast<T>(expected_[i])))) return false;
-      return true;
-    });
-  }
-
-  Device& emulator_;
-  const KernelDefinition& kernel_;
-  const ConvProblem p_;
-  const Inputs in_;
-  const Plan plan_;
-  std::vector<double> expected_;
-  std::unique_ptr<ProblemMemory> memory_;
-  std::vector<std::pair<uint64_t, uint64_t>> ranges_;
-  int64_t own_length_ = 0, fuel_ = most_fuel, passed_ = 0;
-  double cost_ = 0;
-  bool ran_ = false;
-  size_t workspace_ = 0;
-};
-
-// The edits that are made while it lives.
-class Made {
- public:
-  explicit Made(const TextEdit& edit) : edit_(edit) {
-    for (const auto& c : edit_.choices) edits::state.chosen[c.site] = c.edit;
-    edits::state.any = true;
-  }
-  ~Made() {
-    for (const auto& c : edit_.choices) edits::state.chosen[c.site] = 0;
-    edits::state.any = false;
-  }
-  Made(const Made&) = delete;
-
- private:
-  const TextEdit& edit_;
-};
 
 class Search {
  public:
@@ -227,7 +91,7 @@ class Search {
       auto in = exact_inputs(q, edits_seed);
       if (!in) continue;
       try {
-        trials_.push_back(std::make_unique<Trial>(*emulator_, kernel, q, std::move(*in)));
+        trials_.push_back(std::make_unique<EditTrial>(*emulator_, kernel, q, std::move(*in)));
       } catch (const InputError&) {
       } catch (const KernelFault&) {
       }
@@ -268,7 +132,7 @@ class Search {
       out_.tried++;
       activity_.check();
       const bool all_right = [&] {
-        const Made made(e);
+        const MadeEdit made(e);
         for (size_t i : race)
           if (!right_in_all_orders(*trials_[i], false) || trials_[i]->races(activity_)) return false;
         return std::all_of(trials_.begin(), trials_.end(), [&](auto& t) { return right_in_all_orders(*t, false); });
@@ -290,7 +154,7 @@ class Search {
     make_trials(*edited);
     look();
     const bool right_like_it =
-        std::all_of(wrong_.begin(), wrong_.end(), [&](Trial* t) { return !has_more(t->problem()).empty(); });
+        std::all_of(wrong_.begin(), wrong_.end(), [&](EditTrial* t) { return !has_more(t->problem()).empty(); });
     if (right_like_it && lacks_an_atomic()) return ended();
     if (wrong_.empty()) {
       out_.right = true;
@@ -306,7 +170,7 @@ class Search {
       // What makes it right on some of the problems is a part of what is to be done.
       so_far = kept.front().edit;
       {
-        const Made made(so_far);
+        const MadeEdit made(so_far);
         look();
       }
       if (right_.size() <= was_right) break;
@@ -321,7 +185,7 @@ class Search {
     }
     if (!enough.choices.empty()) {  // what more was tried may do by chance
       {
-        const Made made(enough);
+        const MadeEdit made(enough);
         look();
       }
       if (verified(file_.sites, enough, right_.size())) {
@@ -356,7 +220,7 @@ class Search {
     wrong_.clear(), right_.clear();
     for (auto& t : trials_) {
       bool right = true;
-      for (uint32_t order : orders) {
+      for (uint32_t order : thread_orders) {
         if (!right) break;
         right = t->right(edits::state.any, order);
         if (!right) t->wrong_order = order;
@@ -373,7 +237,7 @@ class Search {
     std::vector<bool> reached(file_.sites.sites.size());
     for (size_t i = 0; i < reached.size(); i++)
       if (!chosen[i] && file_.sites.sites[i].kind != EditSite::Kind::barrier) state.chosen[i] = edits::noted;
-    for (Trial* t : wrong_) t->right(true, t->wrong_order);
+    for (EditTrial* t : wrong_) t->right(true, t->wrong_order);
     state.chosen = chosen;
     for (size_t i = 0; i < reached.size(); i++) reached[i] = state.seen[i];
     return reached;
@@ -384,7 +248,7 @@ class Search {
   bool found(const TextEdit& so_far, std::vector<Kept>& kept) {
     std::vector<bool> reached;
     {
-      const Made made(so_far);
+      const MadeEdit made(so_far);
       reached = reached_sites();
     }
     const std::vector<TextEdit> all = edits_at(file_.sites, cuda_, reached);
@@ -418,7 +282,7 @@ class Search {
     constexpr size_t most_looked_at = 30;
     kept.resize(std::min(kept.size(), most_looked_at));
     for (Kept& k : kept) {
-      const Made made(k.edit);
+      const MadeEdit made(k.edit);
       k.right = static_cast<size_t>(std::count_if(trials_.begin(), trials_.end(),
                                                   [&](auto& t) { return t->right(plans(k.edit), t->wrong_order); }));
     }
@@ -436,9 +300,9 @@ class Search {
     return how == edits::itself ? 0 : how == edits::times || how == edits::rest || how == edits::reversed ? 1 : 2;
   }
 
-  static bool right_in_all_orders(Trial& t, bool plans) {
+  static bool right_in_all_orders(EditTrial& t, bool plans) {
     return t.right(plans, t.wrong_order) &&
-           std::all_of(orders.begin(), orders.end(), [&](uint32_t o) { return t.right(plans, o); });
+           std::all_of(thread_orders.begin(), thread_orders.end(), [&](uint32_t o) { return t.right(plans, o); });
   }
   bool plans(const TextEdit& e) const {
     return std::any_of(e.choices.begin(), e.choices.end(),
@@ -447,12 +311,12 @@ class Search {
   // On how many of the quick problems it is right, or on all that there are; 0: on no more than before, or not on all
   // that it was right on.
   size_t right_with(const TextEdit& e, bool& does_more) {
-    const Made made(e);
+    const MadeEdit made(e);
     const bool of_plan = plans(e);
-    auto once = [&](Trial* t) { return t->right(of_plan, t->wrong_order); };
+    auto once = [&](EditTrial* t) { return t->right(of_plan, t->wrong_order); };
     constexpr size_t most_first = 4;
     constexpr double much_longer = 4, short_enough = 300'000;
-    const double least = wrong_.front()->cost(), from = least < Trial::not_run ? 0 : Trial::not_run;
+    const double least = wrong_.front()->cost(), from = least < EditTrial::not_run ? 0 : EditTrial::not_run;
     const double most = from + std::max(from > 0 ? 0 : short_enough, much_longer * (least - from));
     size_t first = 0;
     for (bool is = false; !is; first++) {
@@ -462,7 +326,7 @@ class Search {
     const size_t quick = std::min(quick_trials, trials_.size());
     size_t right = 0;
     for (size_t i = 0; i < quick; i++) {
-      Trial* t = trials_[i].get();
+      EditTrial* t = trials_[i].get();
       const bool is = once(t);
       right += is;
       if (!is && std::find(right_.begin(), right_.end(), t) != right_.end()) return 0;
@@ -493,7 +357,7 @@ class Search {
     return all;
   }
   bool right_on_all_like_it(const TextEdit& e) {
-    const Made made(e);
+    const MadeEdit made(e);
     return std::all_of(trials_.begin(), trials_.end(),
                        [&](auto& t) { return !has_more(t->problem()).empty() || right_in_all_orders(*t, plans(e)); });
   }
@@ -501,7 +365,7 @@ class Search {
   std::string still_wrong_with() {
     std::vector<std::string> common;
     bool first = true;
-    for (const Trial* t : wrong_) {
+    for (const EditTrial* t : wrong_) {
       const auto more = has_more(t->problem());
       if (std::exchange(first, false)) common = more;
       std::erase_if(common, [&](const auto& c) { return std::find(more.begin(), more.end(), c) == more.end(); });
@@ -543,7 +407,7 @@ class Search {
     }
     if (!k) return false;
     std::vector<ConvProblem> problems;
-    for (const Trial* t : right_on(edit)) problems.push_back(t->problem());
+    for (const EditTrial* t : right_on(edit)) problems.push_back(t->problem());
     constexpr double most_products = 3e7;  // some seconds
     if (walked_products(p_) <= most_products) problems.push_back(p_), one.asked = true;
     if (!judged_right(*k, problems)) return false;
@@ -561,9 +425,9 @@ class Search {
     });
   }
   // Those that it is judged on: one of the smallest and one of the largest that it is right on.
-  std::vector<const Trial*> right_on(const TextEdit& e) {
-    const Made made(e);
-    std::vector<const Trial*> all;
+  std::vector<const EditTrial*> right_on(const TextEdit& e) {
+    const MadeEdit made(e);
+    std::vector<const EditTrial*> all;
     for (auto& t : trials_)
       if (t->right(!file_.sites.sites.empty() && plans(e), 0)) all.push_back(t.get());
     if (all.size() > 3) all = {all.front(), all[all.size() / 2], all.back()};
@@ -580,8 +444,8 @@ class Search {
   OneEditSearch out_;
   EditedFile file_;
   std::string cuda_;
-  std::vector<std::unique_ptr<Trial>> trials_;
-  std::vector<Trial*> wrong_, right_;
+  std::vector<std::unique_ptr<EditTrial>> trials_;
+  std::vector<EditTrial*> wrong_, right_;
 };
 
 }  // namespace

@@ -71,6 +71,19 @@ namespace {
 
 std::atomic<uint64_t> times_asked{0};
 
+// Whether the file's own statements put values into strings: what stands in its strings, CUDA's % among it, is none.
+bool formats_strings(const std::string& text) {
+  std::string code;
+  for (const PythonToken& t : python_tokens(text)) {
+    code += t.kind != PythonToken::literal ? text.substr(t.from, t.to - t.from) : t.formatted ? "f\"\"" : "\"\"";
+    code += ' ';
+  }
+  static const std::regex formats(
+      R"(\. (?:replace|format|substitute|safe_substitute) \(|f""|"" %|\b\w*(?:src|source|code|cuda|kernel|template)\w* %)",
+      std::regex::icase);
+  return std::regex_search(code, formats);
+}
+
 }  // namespace
 
 uint64_t asked_for_layers() { return times_asked.load(std::memory_order_relaxed); }
@@ -80,9 +93,8 @@ bool differs_between_layers(const std::string& text, const std::string& name) {
   const auto extensions = inline_extensions(text);
   if (extensions.empty()) return false;
   // What is made by a function of the file's own, or formatted in ways that its strings do not tell.
-  static const std::regex formats(R"(\.(?:replace|format|substitute|safe_substitute)\s*\(|%\s*[(\w]|\bf["'])");
   for (const InlineExtension& x : extensions)
-    if (!x.cuda && std::regex_search(text, formats)) return true;
+    if (!x.cuda && formats_strings(text)) return true;
   std::string cuda;
   try {
     cuda = cuda_of_python(text, name);

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include "kernels/runtime/compile/for_layers.h"
 #include "kernels/runtime/compile/python_run.h"
 #include "kernels/runtime/compile/python_syntax.h"
 #include "tests/support.h"
@@ -452,6 +453,26 @@ TEST(PythonModule, OfAnyTextNothingWorse) {
   for (int i = 0; i < 3000; i++) blocks += std::string(static_cast<size_t>(i), ' ') + "if a:\n";
   for (const std::string& text : {deep, minus, blocks, "x = " + deep, "class A:\n def forward(self, x):\n  " + blocks})
     EXPECT_NO_THROW(python_statements(text));
+}
+
+// Which files have another source for each layer: CUDA's own % and braces, and other text in strings, format nothing.
+TEST(ForLayers, OnlyWhatTheFilesOwnStatementsFormat) {
+  const std::string head = "import torch\nfrom torch.utils.cpp_extension import load_inline\n";
+  const std::string cuda =
+      "#include <torch/extension.h>\n__global__ void f(float* y, int n) { y[blockIdx.x % n] = f'x' ? 1 : 0; }\n"
+      "torch::Tensor go(torch::Tensor x) { f<<<1, 32>>>(x.data_ptr<float>(), 4); return x; }\n";
+  const std::string module =
+      "class ModelNew(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+      "    def forward(self, x):\n        half = x.size(0) % 2\n        return op.go(x)\n";
+  auto file = [&](const std::string& source, const std::string& given) {
+    return head + source +
+           "op = load_inline('op', cpp_sources='torch::Tensor go(torch::Tensor x);', cuda_sources=" + given +
+           ", functions=['go'])\n" + module;
+  };
+  const std::string in_class = "class Src:\n    CUDA = r\"\"\"" + cuda + "\"\"\"\n";
+  EXPECT_FALSE(differs_between_layers(file(in_class, "Src.CUDA"), "mine.py"));
+  EXPECT_TRUE(differs_between_layers(file(in_class + "K = 3\n", "Src.CUDA.replace('4', str(K))"), "mine.py"));
+  EXPECT_TRUE(differs_between_layers(file(in_class + "values = {}\n", "Src.CUDA % values"), "mine.py"));
 }
 
 }  // namespace

@@ -26,8 +26,8 @@ class Session;
 void put_cause(Session& session, const RunRequest& r, nlohmann::json& report, bool right_as_well = false);
 // What `run` reports, with its result kept in the engine: of a kernel that ended it, or does not compile, as well.
 nlohmann::json run_report(Session& session, const RunRequest& r);
-// The report of one problem; of one that ended the engine as well. right_only: of one whose results are wrong it says no
-// more than that.
+// The report of one problem; of one that ended the engine as well. right_only: of one whose results are wrong it says
+// no more than that.
 nlohmann::json judged_report(Session& session, const RunRequest& r, bool right_only = false);
 struct ProfileOptionsCli {
   std::string kernel, set = "live", format, out;

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "convscope/edits.h"
+#include "kernels/base/trimmed.h"
 #include "kernels/runtime/compile/host_functions.h"
 
 namespace convscope {
@@ -159,11 +160,6 @@ class Edits {
 };
 
 // ---- texts
-
-std::string trimmed(const std::string& text) {
-  const size_t begin = text.find_first_not_of(" \t\r"), end = text.find_last_not_of(" \t\r");
-  return begin == text.npos ? "" : text.substr(begin, end + 1 - begin);
-}
 
 struct Change {
   size_t begin, end;

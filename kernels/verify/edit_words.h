@@ -16,7 +16,7 @@ struct EditChoice {
 // What is tried as one: two where arguments are exchanged. cost: the smaller the more likely it is what was meant.
 struct TextEdit {
   std::vector<EditChoice> choices;
-  int cost = 0;
+  int cost = 0, edits = 1;
 };
 
 // All that are tried at these sites, likely ones first. reached: by site, those that whole numbers go through on the

@@ -92,8 +92,11 @@ class Search {
       if (!in) continue;
       try {
         trials_.push_back(std::make_unique<EditTrial>(*emulator_, kernel, q, std::move(*in)));
-      } catch (const InputError&) {
-      } catch (const KernelFault&) {
+      } catch (const Cancelled&) {
+        throw;
+      } catch (const MissingError&) {
+        throw;
+      } catch (const std::exception&) {  // its host code does not take the problem
       }
     }
     for (auto& t : trials_) t->know_cost();
@@ -139,7 +142,7 @@ class Search {
       }();
       if (!all_right) continue;
       judged++;
-      if (verified(file.sites, {e.choices, e.cost}, trials_.size())) return true;
+      if (verified(file.sites, e, trials_.size())) return true;
     }
     return false;
   }
@@ -161,8 +164,8 @@ class Search {
       return without("it is right on all small problems that edits are tried on");
     }
     TextEdit so_far, enough;  // enough: for all problems like the asked one
-    constexpr size_t most_edits = 4;
-    while (so_far.choices.size() < most_edits) {
+    constexpr int most_edits = 4;
+    while (so_far.choices.empty() || so_far.edits < most_edits) {
       const size_t was_right = right_.size();
       std::vector<Kept> kept;
       if (found(so_far, kept)) return ended();
@@ -269,7 +272,7 @@ class Search {
       });
       if (twice) continue;
       together.choices.insert(together.choices.end(), e.choices.begin(), e.choices.end());
-      together.cost = so_far.cost + e.cost + 1;
+      together.cost = so_far.cost + e.cost + 1, together.edits = so_far.choices.empty() ? 1 : so_far.edits + 1;
       bool does_more = false;
       const size_t right = right_with(together, does_more);
       if (right)
@@ -395,7 +398,7 @@ class Search {
     one.text = edited_text(kernel_.text(), cuda_, sites, edit);
     if (one.text.empty() || one.text == kernel_.text()) return false;
     one.lines = changed_lines(kernel_.text(), one.text);
-    one.edits = static_cast<int>(edit.choices.size());
+    one.edits = edit.edits;
     one.problems = static_cast<int>(right), one.left = static_cast<int>(trials_.size() - right);
     const std::string name = "with-an-edit/" + short_name();
     const Unlisted unlisted{name};

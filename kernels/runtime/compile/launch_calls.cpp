@@ -7,17 +7,11 @@
 #include <vector>
 
 #include "kernels/runtime/compile/host_functions.h"
+#include "kernels/base/trimmed.h"
 #include "kernels/runtime/compile/launch_lines.h"
 
 namespace convscope {
 namespace {
-
-std::string trimmed(std::string s) {
-  auto blank = [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; };
-  while (!s.empty() && blank(s.back())) s.pop_back();
-  s.erase(s.begin(), std::find_if_not(s.begin(), s.end(), blank));
-  return s;
-}
 
 std::string lines_of_text(const std::string& text) {
   return std::string(static_cast<size_t>(std::count(text.begin(), text.end(), '\n')), '\n');

@@ -204,6 +204,7 @@ class ModelNew(torch.nn.Module):
              "y[(n * Cout + co) * Lout + j] += v * w[(c * Cout + co) * K + k]"}}) {
     const auto answer = fixed(changed_into(module, c.right, c.wrong), problem, "mine.py");
     ASSERT_EQ(answer["status"], "fixed") << c.wrong << answer;
+    EXPECT_EQ(answer["fix"]["edits"], 1) << c.wrong;
     EXPECT_TRUE(holds(answer["fix"]["text"].get<std::string>(), c.right)) << lines_of(answer)[0].second;
   }
 }

@@ -35,7 +35,7 @@ void Mending::stop() {
 void Mending::want(const Report& report) {
   if (asks_for(report)) return;
   stop();
-  waits_for_ = report.serial, done_ = total_ = 0;
+  waits_for_ = report.serial, done_ = total_ = 0, phase_.clear();
   auto done = [this, serial = report.serial](Answer a) {
     link_.see_death(a);
     if (serial != waits_for_) return;
@@ -51,7 +51,11 @@ void Mending::want(const Report& report) {
     mend_.reason = "no edit could be looked for: " + (a.message.empty() ? refusal.text : a.message);
   };
   Meanwhile meanwhile;
-  meanwhile.progress = [this](const Progress& p) { done_ = p.done, total_ = p.total; };
+  // Between them files are compiled and judged, whose blocks are counted as well.
+  meanwhile.progress = [this](const Progress& p) {
+    const bool tries = p.phase.starts_with("edits of ");
+    done_ = tries ? p.done : 0, total_ = tries ? p.total : 0, phase_ = tries ? "" : p.phase;
+  };
   constexpr double most_seconds = 30;
   id_ = link_.post("fix", "fix", report.document, {{"limit_s", most_seconds}}, std::move(done), std::move(meanwhile));
 }

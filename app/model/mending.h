@@ -34,13 +34,16 @@ class Mending {
   void stop();
   const Mend* of(const Report& r) const { return r.serial && mend_.serial == r.serial ? &mend_ : nullptr; }
   bool asks_for(const Report& r) const { return r.serial && waits_for_ == r.serial; }
-  uint64_t done() const { return done_; }  // edits that were tried so far
+  // Edits that were tried so far of those that there are; 0 of 0 while something else is done, which phase() says.
+  uint64_t done() const { return done_; }
   uint64_t total() const { return total_; }
+  const std::string& phase() const { return phase_; }
 
  private:
   EngineLink& link_;
   Mend mend_;
   uint64_t waits_for_ = 0, id_ = 0, done_ = 0, total_ = 0;
+  std::string phase_;
 };
 
 }  // namespace convscope

@@ -1,6 +1,7 @@
 #include "kernels/base/temporary.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -44,17 +45,20 @@ int make(bool folder, std::string& path) {
     std::call_once(first, [] { remove_abandoned(temporary_place()); });
   auto& m = made();
   std::lock_guard lock(m.mutex);
-  for (int tries = 0; tries < 3; tries++) {
+  constexpr int most_tries = 50;
+  for (int tries = 0; tries < most_tries; tries++) {
     std::string name =
         (temporary_place() / fmt::format("convscope-{}{}-XXXXXX", folder ? "kernel-" : "", getpid())).string();
     int fd = -1;
     if (!folder)
       fd = mkostemp(name.data(), O_CLOEXEC);
-    else if (mkdtemp(name.data()) && (fd = open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
+    else if (mkdtemp(name.data()) && (fd = open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0) {
+      // Another process may have met it before it was locked, here and below, and taken it for an abandoned one.
+      if (errno == ENOENT) continue;
       rmdir(name.c_str());
+    }
     if (fd < 0) return -1;
     flock(fd, LOCK_EX);
-    // Another process may have met it before it was locked.
     if (access(name.c_str(), F_OK) == 0) {
       m.paths.insert(name);
       path = name;

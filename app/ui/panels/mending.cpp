@@ -24,8 +24,10 @@ void mend_looked_for(Frame& f) {
   f.again_in(0.1);
   ImGui::SameLine();
   if (ImGui::SmallButton("Stop")) f.wish([](Workbench& b) { b.mending().stop(); });
-  dim_text(t, m.done() ? fmt::format("{} edits of the text tried", grouped(static_cast<int64_t>(m.done())))
-                       : "making the text such that edits can be tried…");
+  dim_text(t, m.total()           ? fmt::format("{} of {} edits of the text", grouped(static_cast<int64_t>(m.done())),
+                                                grouped(static_cast<int64_t>(m.total())))
+              : m.phase().empty() ? "making the text such that edits can be tried…"
+                                  : m.phase() + "…");
 }
 
 // As differences of texts are shown: what goes, and what comes.

@@ -1,6 +1,7 @@
 // Temporary files and folders, and programs that are run: what is left when their object, or their process, is gone.
 #include "kernels/base/temporary.h"
 
+#include <atomic>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
@@ -8,6 +9,7 @@
 #include <sys/file.h>
 #include <thread>
 #include <unistd.h>
+#include <vector>
 
 #include "kernels/base/run_program.h"
 #include "tests/support.h"
@@ -78,6 +80,26 @@ TEST(Temporary, EachFolderLooksForWhatWasAbandoned) {
   TemporaryFile file;
   TemporaryFolder second;
   EXPECT_FALSE(fs::exists(abandoned)) << "a process may be killed after the first was made";
+}
+
+// Another process may look for what was abandoned between the moment a folder is made and that in which it is locked.
+TEST(Temporary, IsMadeWhileOthersLookForWhatWasAbandoned) {
+  const fs::path place = TemporaryFolder().path().parent_path();
+  std::atomic<bool> over{false};
+  std::vector<std::thread> others;
+  for (int i = 0; i < 3; i++)
+    others.emplace_back([&] {
+      while (!over) remove_abandoned(place);
+    });
+  int made = 0;
+  constexpr int wanted = 1500;
+  for (int i = 0; i < wanted; i++) {
+    const TemporaryFolder folder;
+    made += !folder.path().empty() && fs::exists(folder.path());
+  }
+  over = true;
+  for (auto& t : others) t.join();
+  EXPECT_EQ(made, wanted);
 }
 
 bool runs(int pid) {

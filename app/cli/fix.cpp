@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/options.h"
 #include "app/cli/session.h"
 #include "app/cli/verbs.h"
 #include "app/engine/json_fields.h"
@@ -16,7 +17,13 @@ using json_fields::whole;
 using nlohmann::json;
 namespace {
 
-constexpr double most_seconds = 30;  // that edits are tried for
+// That edits are tried for. Errors: InputError.
+double seconds_of(const std::string& limit) {
+  if (limit.empty()) return 30;
+  const double s = real_number("limit", limit);
+  if (s <= 0) throw InputError("limit", limit, "must be greater than 0 seconds");
+  return s;
+}
 
 std::string edits_words(int64_t n) { return n == 1 ? "this one edit" : fmt::format("these {} edits", n); }
 
@@ -56,7 +63,9 @@ void write_into(const std::string& file, const std::string& before, const std::s
 
 }  // namespace
 
-int verb_fix(const CommonOptions& common, const ProblemOptions& problem, const std::string& kernel, bool write) {
+int verb_fix(const CommonOptions& common, const ProblemOptions& problem, const std::string& kernel, bool write,
+             const std::string& limit) {
+  const double most_seconds = seconds_of(limit);
   const RunRequest r = problem.request(kernel, "emulator");
   Session session(common);
   std::vector<std::byte> payload;

@@ -83,15 +83,17 @@ Verb add_fix(CLI::App& program, CommonOptions& common) {
   auto* s = add_verb(program, "fix", "which one edit of a wrong kernel file's text makes it right, tried and judged");
   auto kernel = kept<std::string>();
   auto write = kept<bool>();
+  auto limit = kept<std::string>();
   auto p = kept<ProblemOptions>();
   s->add_option("KERNEL", *kernel, "a .cu or .py file");
   s->add_flag("--write", *write, "make the edit in the file");
+  s->add_option("--limit", *limit, "seconds that edits are tried for [30]");
   common.add_to(*s);
   // It launches with inputs of its own.
   p->add_to(*s, {.values = Uses::Values::accepted, .tolerance = false, .samples = false});
-  return {s, [&common, kernel, write, p] {
+  return {s, [&common, kernel, write, limit, p] {
             need(*kernel, "kernel", "fix mine.cu --trust --preset kernelbench-79-small");
-            return verb_fix(common, *p, *kernel, *write);
+            return verb_fix(common, *p, *kernel, *write, *limit);
           }};
 }
 

@@ -14,7 +14,8 @@ struct RunOptionsCli {
 int verb_run(const CommonOptions& common, const ProblemOptions& problem, const RunOptionsCli& options);
 int verb_explain(const CommonOptions& common, const ProblemOptions& problem, const std::string& kernel,
                  const std::string& at);
-int verb_fix(const CommonOptions& common, const ProblemOptions& problem, const std::string& kernel, bool write);
+int verb_fix(const CommonOptions& common, const ProblemOptions& problem, const std::string& kernel, bool write,
+             const std::string& limit);
 int verb_xray(const CommonOptions& common, const ProblemOptions& problem, const std::string& kernel);
 struct CheckOptionsCli {
   std::string kernel, cases;

@@ -56,7 +56,7 @@ void Mending::want(const Report& report) {
     const bool tries = p.phase.starts_with("edits of ");
     done_ = tries ? p.done : 0, total_ = tries ? p.total : 0, phase_ = tries ? "" : p.phase;
   };
-  constexpr double most_seconds = 30;
+  constexpr double most_seconds = 60;
   id_ = link_.post("fix", "fix", report.document, {{"limit_s", most_seconds}}, std::move(done), std::move(meanwhile));
 }
 

@@ -18,7 +18,7 @@ class FixCli : public OutsideCli {
 
   // What is found of a file.
   nlohmann::json fixed(const std::string& text, const Words& problem, const std::string& name = "mine.cu") {
-    const auto r = run(Words{"fix", file(name, text), "--json"} + problem);
+    const auto r = run(Words{"fix", file(name, text), "--json", "--limit", "150"} + problem);
     EXPECT_EQ(r.code, 0) << r.err << r.out;
     return r.document();
   }
@@ -108,6 +108,9 @@ TEST_F(FixCli, NothingIsFoundWhereNothingIsToBe) {
   r = run({"fix", "direct"});
   EXPECT_EQ(r.code, 2);
   EXPECT_TRUE(holds(r.err, "is the program's own")) << r.err;
+  r = run({"fix", right, "--trust", "--limit", "0"});
+  EXPECT_EQ(r.code, 2);
+  EXPECT_TRUE(holds(r.err, "limit 0 must be greater than 0 seconds")) << r.err;
 }
 
 TEST_F(FixCli, IsWrittenIntoTheFile) {
@@ -211,7 +214,7 @@ class ModelNew(torch.nn.Module):
 
 // An exhibit has two faults of which each is seen on some problems: both are found, one after the other.
 TEST_F(FixCli, ExhibitsOneEditAfterTheOther) {
-  const auto r = run({"fix", "S0", "--preset", "kernelbench-79-small", "--json"});
+  const auto r = run({"fix", "S0", "--preset", "kernelbench-79-small", "--json", "--limit", "150"});
   EXPECT_EQ(r.code, 0) << r.err;
   const auto lines = lines_of(r.document());
   ASSERT_EQ(lines.size(), 2u) << r.out;

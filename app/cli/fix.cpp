@@ -10,6 +10,7 @@
 #include "app/engine/kernel_file.h"
 #include "kernels/base/safe_file.h"
 #include "kernels/base/text.h"
+#include "kernels/runtime/registry.h"
 
 namespace convscope {
 using json_fields::text;
@@ -66,6 +67,8 @@ void write_into(const std::string& file, const std::string& before, const std::s
 int verb_fix(const CommonOptions& common, const ProblemOptions& problem, const std::string& kernel, bool write,
              const std::string& limit) {
   const double most_seconds = seconds_of(limit);
+  if (write && !names_file(kernel))
+    throw InputError("write", kernel, "is no .cu or .py file: the program's own texts stay as they are");
   const RunRequest r = problem.request(kernel, "emulator");
   Session session(common);
   std::vector<std::byte> payload;
@@ -84,7 +87,8 @@ int verb_fix(const CommonOptions& common, const ProblemOptions& problem, const s
     print_json(answer);
   } else {
     print(answer, r.problem, file);
-    if (found) fmt::print("  {}\n", write ? file + " is written" : "nothing is written; --write does it");
+    if (found && names_file(kernel))
+      fmt::print("  {}\n", write ? file + " is written" : "nothing is written; --write does it");
   }
   return found || text(answer, "status") == "right" ? 0 : 1;
 }

@@ -108,6 +108,9 @@ TEST_F(FixCli, NothingIsFoundWhereNothingIsToBe) {
   r = run({"fix", "direct"});
   EXPECT_EQ(r.code, 2);
   EXPECT_TRUE(holds(r.err, "is the program's own")) << r.err;
+  r = run({"fix", "S4", "--write"});
+  EXPECT_EQ(r.code, 2);
+  EXPECT_TRUE(holds(r.err, "write S4 is no .cu or .py file")) << r.err;
   r = run({"fix", right, "--trust", "--limit", "0"});
   EXPECT_EQ(r.code, 2);
   EXPECT_TRUE(holds(r.err, "limit 0 must be greater than 0 seconds")) << r.err;

@@ -11,6 +11,7 @@
 #include "kernels/problem/counts.h"
 #include "kernels/runtime/compile/edited.h"
 #include "kernels/runtime/compile/host_code.h"
+#include "kernels/runtime/compile/modules.h"
 #include "kernels/runtime/compile/outside.h"
 #include "kernels/runtime/registry.h"
 #include "kernels/verify/edit_trial.h"
@@ -59,11 +60,7 @@ class Search {
       if (const size_t at = k.name().rfind(end); at != std::string::npos) return k.name().substr(0, at + 3);
     return k.name();
   }
-  std::string short_name() const {
-    std::string name = file_of(kernel_);
-    while (name.starts_with("./")) name.erase(0, 2);
-    return name;
-  }
+  std::string short_name() const { return noted_name(file_of(kernel_)); }
   // A list of the file's own kernels, or of another form of it: the one that is this kernel.
   const KernelDefinition* own_of(const std::vector<const KernelDefinition*>& all, const std::string& file) const {
     const std::string behind = kernel_.name().substr(file_of(kernel_).size());

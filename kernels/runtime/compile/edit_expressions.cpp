@@ -288,7 +288,7 @@ void FunctionParser::arguments(std::string_view closes) {
 }
 
 FunctionParser::Expression FunctionParser::primary(bool assigned) {
-  const size_t begin = begin_of(at_), first = at_;
+  const size_t begin = begin_of(at_);
   auto until_here = [&](Binds binds) { return Expression{begin, tokens_[at_ - 1].end, binds}; };
   if (is("(")) {
     at_++;
@@ -345,7 +345,7 @@ FunctionParser::Expression FunctionParser::primary(bool assigned) {
   EditSite site = EditSite::at(EditSite::Kind::name, e.begin, e.end);
   site.of = code_.substr(e.begin, e.end - e.begin), site.number = number, site.candidates = candidates(site.of);
   const std::string names = list_of(site.candidates);
-  e.site = add(std::move(site)), e.simple = true, e.first = first;
+  e.site = add(std::move(site)), e.simple = true;
   if (e.site) {
     in_.open(e.begin, fmt::format("{}value({}, ", here, e.site));
     in_.close(e.end, names + ")");

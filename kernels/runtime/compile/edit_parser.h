@@ -52,9 +52,8 @@ class FunctionParser {
   struct Expression {
     size_t begin, end;  // of its text
     Binds binds;
-    size_t site = 0;             // of its own, which what it is part of makes known around it; 0: none
-    bool simple = false;         // a name or a number that has a site
-    size_t first = 0, last = 0;  // tokens
+    size_t site = 0;      // of its own, which what it is part of makes known around it; 0: none
+    bool simple = false;  // a name or a number that has a site
   };
   struct Declared {
     bool number = false, raw = false;

@@ -29,8 +29,7 @@ std::set<int> lines_of_errors(const std::string& log, const std::string& file) {
 
 EditedFile open_edited(const std::string& name, const std::string& text, EditsOf what, Activity& activity) {
   const auto begin = std::chrono::steady_clock::now();
-  std::string file = name;
-  while (file.starts_with("./")) file.erase(0, 2);
+  const std::string file = noted_name(name);
   if (differs_between_layers(text, file)) throw CompileError("its source is another one for each layer", "");
   const std::string cuda = cuda_source(text, file), registration = registration_of(text, cuda, file),
                     compiler = host_compiler();

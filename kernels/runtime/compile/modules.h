@@ -10,6 +10,12 @@
 
 namespace convscope {
 
+// A file's name as source_line() says it.
+inline std::string noted_name(std::string name) {
+  while (name.starts_with("./")) name.erase(0, 2);
+  return name;
+}
+
 const std::vector<std::string>& common_flags();
 
 // Objects that are linked to every file, or to every one with host code: compiled once for these headers and flags,

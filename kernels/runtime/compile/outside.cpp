@@ -373,8 +373,7 @@ namespace {
 // of out are told.
 const Kernels& modules_of(const std::string& name, const std::string& text, Activity& activity, Fingerprint& print,
                           OutsideFile& out) {
-  std::string file = name;
-  while (file.starts_with("./")) file.erase(0, 2);  // as source_line() says it
+  const std::string file = noted_name(name);
   std::string source;
   try {
     source = for_host(text, file);
@@ -487,8 +486,7 @@ std::string unset_variable(const std::string& name, const std::string& given, Ac
   std::lock_guard lock(mutex);
   const std::string key = name + '\n' + text;
   if (last.first == key) return last.second;
-  std::string file = name;
-  while (file.starts_with("./")) file.erase(0, 2);
+  const std::string file = noted_name(name);
   const Workshop in;
   std::string said, found;
   try {

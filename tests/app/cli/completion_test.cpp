@@ -92,7 +92,8 @@ TEST(Completion, OffersWhatTheHelpNames) {
     }
   }
   EXPECT_GE(count, 17);
-  for (const auto& k : convscope_run({"list", "kernels", "--json"}).document()["kernels"])
+  const auto list = convscope_run({"list", "kernels", "--json"}).document();
+  for (const auto& k : list["kernels"])
     for (const auto& script : scripts) EXPECT_TRUE(holds(script, k["name"].get<std::string>() + " ")) << k["name"];
 }
 

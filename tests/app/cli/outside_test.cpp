@@ -198,6 +198,7 @@ TEST_F(OutsideCli, WhatDoesNotCompileIsAVerdict) {
 
 // What is right on small problems and ends the engine on longer ones: said so, and not that nothing can be mapped.
 TEST_F(OutsideCli, ACrashOnLongRowsIsAskedWithoutThem) {
+  if (test::under_sanitizer) GTEST_SKIP() << test::ends_without_words;
   const std::string name =
       changed("gather.cu", "if (i >= L) continue;",
               "if (i >= L) continue;\n    if (id == 777) *static_cast<volatile int*>(nullptr) = 3;");

@@ -43,6 +43,7 @@ TEST(Report, SaysWhyAnElementIsWrong) {
 
 // One that is right beside one that is not; what the planner takes says so; lines of a file are named by what is said.
 TEST(Report, OfSeveralKernels) {
+  if (test::under_sanitizer) GTEST_SKIP() << test::ends_without_words;
   test::ScratchFolder folder;
   std::string text = test::text_file(test::project_file("assets/kernels/gather.cu"));
   text.replace(text.find("  y[id] = sum;"), 14, "  y[id + Cout * N * Lout] = sum;");

@@ -19,6 +19,8 @@ inline constexpr bool under_sanitizer = true;
 #else
 inline constexpr bool under_sanitizer = false;
 #endif
+// Why a test in which kernels end the engine is left out under one.
+inline constexpr const char* ends_without_words = "a sanitizer has the signals: the engine ends without its last words";
 // What upper bounds of time are multiplied by: for a sanitizer, and for a machine that has more to do than it has
 // cores.
 extern const double slowness;

@@ -1,5 +1,7 @@
 // What PyTorch and nvcc take is not refused: the controls of load_inline.h and device_rules.h, with nothing compiled.
 #include <gtest/gtest.h>
+#include <utility>
+#include <vector>
 
 #include "kernels/base/error.h"
 #include "kernels/runtime/compile/device_rules.h"
@@ -10,7 +12,9 @@
 namespace convscope {
 namespace {
 
-std::string sample_with(std::initializer_list<std::pair<const char*, const char*>> changes) {
+using Changes = std::vector<std::pair<const char*, const char*>>;
+
+std::string sample_with(const Changes& changes) {
   std::string text = test::text_file(test::project_file("assets/kernels/extension.py"));
   for (const auto& [from, to] : changes) {
     const size_t at = text.find(from);
@@ -44,7 +48,7 @@ constexpr const char* called = "CPP, CUDA, functions=[\"conv_transpose1d\"]";
 
 TEST(FileRules, WhatPyTorchBuildsIsTaken) {
   EXPECT_EQ(refused_by_pytorch(sample_with({})), "");
-  const std::vector<std::initializer_list<std::pair<const char*, const char*>>> taken = {
+  const std::vector<Changes> taken = {
       {{defined, "// The sizes are not static, nor extern.\ntorch::Tensor conv_transpose1d(torch::Tensor input,"}},
       {{declared, "torch::Tensor conv_transpose1d(torch::Tensor /* N, Cin, L */, torch::Tensor, c10::optional<"}},
       {{declared, "torch::Tensor conv_transpose1d(torch::Tensor vector, torch::Tensor, c10::optional<"}},
@@ -61,7 +65,7 @@ TEST(FileRules, WhatPyTorchBuildsIsTaken) {
        {"<torch/extension.h>", "<torch/torch.h>"},
        {called, "\"\", CUDA"}},
   };
-  for (const auto& changes : taken) EXPECT_EQ(refused_by_pytorch(sample_with(changes)), "") << changes.begin()->second;
+  for (const auto& changes : taken) EXPECT_EQ(refused_by_pytorch(sample_with(changes)), "") << changes.front().second;
   // Without what makes each of them right.
   EXPECT_NE(refused_by_pytorch(sample_with({{defined, "static torch::Tensor conv_transpose1d(torch::Tensor input,"}})),
             "");

@@ -330,7 +330,9 @@ TEST(PythonModule, TheLanguageMeansWhatItMeansInPython) {
               "fs[0](0) * 100 + f(3)", "207"},
         Means{"    a = [1]\n    b = a\n    b += [2]\n    t = [last := v for v in (1, 2)]\n", "len(a) * 10 + last",
               "22"},
+#if !defined(__SANITIZE_ADDRESS__)  // which a list in itself, given back by nobody, is a leak for
         Means{"    a = []\n    a.append(a)\n", "a == a", "True"},
+#endif
         Means{"", R"('a\x41\101\u0042' == 'aAAB')", "True"},
         Means{"", "torch.cuda.current_stream().cuda_stream", "0"},
         Means{"", "float('inf') > 1e300", "True"}}) {

@@ -4,11 +4,11 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/options.h"
+#include "app/cli/out_file.h"
 #include "app/cli/session.h"
 #include "app/cli/verbs.h"
 #include "app/engine/json_fields.h"
 #include "app/engine/kernel_file.h"
-#include "kernels/base/safe_file.h"
 #include "kernels/base/text.h"
 #include "kernels/runtime/registry.h"
 
@@ -51,17 +51,6 @@ void print(const json& answer, const ConvProblem& p, const std::string& file) {
   fmt::print("\n  {}\n", in);
 }
 
-// The edited text in the file's place, unless it has another one by now. Errors: InputError.
-void write_into(const std::string& file, const std::string& before, const std::string& after) {
-  if (read_kernel_file(file) != before)
-    throw InputError("kernel", file, "has been changed meanwhile: nothing was written");
-  try {
-    write_file_safely(file, after);
-  } catch (const std::runtime_error& e) {
-    throw InputError("kernel", file, std::string("cannot be written: ") + e.what());
-  }
-}
-
 }  // namespace
 
 int verb_fix(const CommonOptions& common, const ProblemOptions& problem, const std::string& kernel, bool write,
@@ -80,7 +69,7 @@ int verb_fix(const CommonOptions& common, const ProblemOptions& problem, const s
   const bool found = !answer.at("fix").is_null();
   const std::string file = file_of_kernel(r.kernel);
   if (write && found) {
-    write_into(file, session.brought_text(r.kernel), text(answer.at("fix"), "text"));
+    write_into_kernel(file, session.brought_text(r.kernel), text(answer.at("fix"), "text"));
     answer["written"] = true;
   }
   if (common.json) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "app/cli/words.h"
+#include "app/engine/kernel_file.h"
 #include "kernels/base/error.h"
 
 namespace convscope {
@@ -37,5 +38,15 @@ void OutFile::finish() {
 }
 
 void OutFile::refuse() const { throw InputError(field_, file_, "cannot be written"); }
+
+void write_into_kernel(const std::string& file, const std::string& before, const std::string& after) {
+  if (read_kernel_file(file) != before)
+    throw InputError("kernel", file, "has been changed meanwhile: nothing was written");
+  try {
+    write_file_safely(file, after);
+  } catch (const std::runtime_error& e) {
+    throw InputError("kernel", file, std::string("cannot be written: ") + e.what());
+  }
+}
 
 }  // namespace convscope

@@ -24,4 +24,7 @@ class OutFile {
   std::optional<SafeFile> out_;
 };
 
+// Another text in the place of a kernel file's, unless it has been changed since it was `before`. Errors: InputError.
+void write_into_kernel(const std::string& file, const std::string& before, const std::string& after);
+
 }  // namespace convscope

@@ -86,6 +86,15 @@ std::string recorded_text(const std::string& recording, const json& answer, cons
   });
 }
 
+// What can be done about it, of a kernel file on a GPU.
+std::string tune_hint(const json& profile, const RunRequest& r) {
+  const json& device = json_fields::part(profile, "device");
+  if (!names_file(r.kernel) || json_fields::text(device, "kind") != "cuda") return "";
+  return fmt::format(
+      "  {:<11} convscope tune {}{} changes sizes, unrolling and bounds in its text and times what is right\n",
+      "faster", r.kernel, forms::problem_options(r));
+}
+
 }  // namespace
 
 int verb_profile(const CommonOptions& common, const ProblemOptions& problem, const ProfileOptionsCli& options) {
@@ -98,7 +107,7 @@ int verb_profile(const CommonOptions& common, const ProblemOptions& problem, con
   warn_of_smallest(common.recording, answer);
   const std::string& format = delivery.format();
   auto text = [&] {
-    return format == "table"          ? profile_text(answer)
+    return format == "table"          ? profile_text(answer) + tune_hint(answer, r)
            : format == "csv"          ? profile_csv(answer)
            : format == "chrome-trace" ? json_text(profile_trace(answer))
                                       : json_text(answer);

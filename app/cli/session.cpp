@@ -111,15 +111,18 @@ void Session::bring(const std::string& kernel) {
   const std::string file = file_of_kernel(kernel), text = read_kernel_file(file);
   if (!options_.trust) throw InputError("kernel", file, untrusted_file);
   try {
-    json answer =
-        waited(json::parse(kernel_file_request(file, options_.device)), as_payload(text), "compile " + file, file)
-            .header;
-    std::fputs(answer.value("warnings", "").c_str(), stderr);
+    std::fputs(bring_text(file, text, options_.device).c_str(), stderr);
   } catch (const EngineError& e) {
     if (!options_.json) std::fputs(e.error().value("log", "").c_str(), stderr);
     throw;
   }
+}
+
+std::string Session::bring_text(const std::string& file, const std::string& text, const std::string& device) {
+  const json answer =
+      waited(json::parse(kernel_file_request(file, device)), as_payload(text), "compile " + file, file).header;
   brought_[file] = text;
+  return answer.value("warnings", "");
 }
 
 std::string Session::brought_text(const std::string& kernel) const {

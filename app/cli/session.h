@@ -45,6 +45,9 @@ class Session {
   // Gives the engine the file of a kernel that is one; else does nothing. Every request that names it does this itself.
   // Errors: InputError without --trust; EngineError, with code "compile" when it does not compile.
   void bring(const std::string& kernel);
+  // The same of a text that lies in no file, under a name as a file's: what the compiler printed. device: that it is
+  // compiled for now; for others it is when it is asked for there. Errors: EngineError.
+  std::string bring_text(const std::string& file, const std::string& text, const std::string& device);
   // The text that it was given of a kernel's file; "": none.
   std::string brought_text(const std::string& kernel) const;
   bool interrupted() const;

@@ -97,6 +97,26 @@ Verb add_fix(CLI::App& program, CommonOptions& common) {
           }};
 }
 
+Verb add_tune(CLI::App& program, CommonOptions& common) {
+  auto* s = add_verb(program, "tune",
+                     "a faster form of a kernel file, found on the GPU: sizes, unrolling and bounds in its text are "
+                     "changed, and what is right is timed");
+  auto o = kept<TuneOptionsCli>();
+  auto p = kept<ProblemOptions>();
+  s->add_option("KERNEL", o->kernel, "a .cu or .py file");
+  s->add_flag("--write", o->write, "make the changes in the file");
+  s->add_flag("--for-layer", o->for_layer,
+              "stride, kernel size, padding, dilation and groups may become constants: right for such layers alone");
+  s->add_flag("--hot", o->hot, "hot times decide [cold ones, with what the L2 cache held before written out]");
+  s->add_option("--limit", o->limit, "seconds after which no further form is tried [180]");
+  common.add_to(*s);
+  p->add_to(*s, {.tolerance = false});
+  return {s, [&common, o, p] {
+            need(o->kernel, "kernel", "tune mine.cu --trust --preset kernelbench-79");
+            return verb_tune(common, *p, *o);
+          }};
+}
+
 Verb add_check(CLI::App& program, CommonOptions& common) {
   auto* s = add_verb(program, "check",
                      "a kernel on many problems that are drawn; the first that fails is made as small as it goes. "
@@ -340,15 +360,25 @@ CLI::App* add_verb(CLI::App& program, const char* name, const char* about) {
 }
 
 std::vector<Verb> add_verbs(CLI::App& program, CommonOptions& common, const std::string& command) {
-  return {add_demo(program, common),        add_run(program, common),
-          add_explain(program, common),     add_xray(program, common),
-          add_fix(program, common),         add_check(program, common),
-          add_profile(program, common),     add_bench(program, common),
-          add_sweep(program, common),       add_record(program, common, command),
-          add_compare(program, common),     add_export(program, common),
-          add_disassemble(program, common), add_list(program, common),
-          add_info(program, common),        add_screenshot(program, common),
-          add_completion(program, common),  add_report(program, common)};
+  return {add_demo(program, common),
+          add_run(program, common),
+          add_explain(program, common),
+          add_xray(program, common),
+          add_fix(program, common),
+          add_tune(program, common),
+          add_check(program, common),
+          add_profile(program, common),
+          add_bench(program, common),
+          add_sweep(program, common),
+          add_record(program, common, command),
+          add_compare(program, common),
+          add_export(program, common),
+          add_disassemble(program, common),
+          add_list(program, common),
+          add_info(program, common),
+          add_screenshot(program, common),
+          add_completion(program, common),
+          add_report(program, common)};
 }
 
 }  // namespace convscope

@@ -16,6 +16,11 @@ int verb_explain(const CommonOptions& common, const ProblemOptions& problem, con
                  const std::string& at);
 int verb_fix(const CommonOptions& common, const ProblemOptions& problem, const std::string& kernel, bool write,
              const std::string& limit);
+struct TuneOptionsCli {
+  std::string kernel, limit;
+  bool write = false, hot = false, for_layer = false;
+};
+int verb_tune(const CommonOptions& common, const ProblemOptions& problem, const TuneOptionsCli& options);
 int verb_xray(const CommonOptions& common, const ProblemOptions& problem, const std::string& kernel);
 struct CheckOptionsCli {
   std::string kernel, cases;

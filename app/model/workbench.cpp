@@ -9,7 +9,7 @@
 namespace convscope {
 
 Workbench::Workbench(EngineOptions options, std::function<void()> wake)
-    : link_(std::move(options), std::move(wake)),
+    : link_(options, wake),
       inventory_(link_),
       files_(link_, inventory_),
       runs_(link_, files_),
@@ -25,6 +25,7 @@ Workbench::Workbench(EngineOptions options, std::function<void()> wake)
                 const auto floor = floor_under(known_roof(*this, d, gpu, false), d.problem);
                 return floor ? std::optional(Sweep::Floored{floor->ms, floor->words}) : std::nullopt;
               }),
+      tunings_(std::move(options), std::move(wake)),
       sources_(link_),
       planning_(link_) {
   runs_.tell({.begins = [this](bool again) { clear_the_way_for_a_run(again); },
@@ -41,6 +42,11 @@ Workbench::Workbench(EngineOptions options, std::function<void()> wake)
                      causes_.trust_again(path);
                    }});
   inventory_.ask();
+}
+
+bool Workbench::drain() {
+  const bool any = link_.drain();
+  return tunings_.drain() || any;
 }
 
 // ---- who gives way to whom ------------------------------------------------------------------------------------------
@@ -78,10 +84,16 @@ void Workbench::forget_file(const std::string& path) {
   measuring_.forget_file(path);
   checks_.forget_file(path);
   sweeps_.forget_file(path);
+  tunings_.forget_file(path);
 }
 
-// All that takes long; what goes on again and again goes on.
+// All that takes long; what goes on again and again goes on. What a search for a faster form has by then is kept, until
+// it is asked a second time.
 void Workbench::cancel() {
+  if (tunings_.now().ending)
+    tunings_.stop();
+  else
+    tunings_.enough();
   runs_.cancel();
   measuring_.stop();
   checks_.stop();

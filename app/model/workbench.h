@@ -22,16 +22,17 @@
 #include "app/model/runs.h"
 #include "app/model/sources.h"
 #include "app/model/sweeps.h"
+#include "app/model/tunings.h"
 
 namespace convscope {
 
 class Workbench {
  public:
   Workbench(EngineOptions options, std::function<void()> wake);
-  ~Workbench() { link_.close(); }  // no answer comes to parts that have gone
+  ~Workbench() { link_.close(), tunings_.close(); }  // no answer comes to parts that have gone
   Workbench(const Workbench&) = delete;
 
-  bool drain() { return link_.drain(); }
+  bool drain();
   void run(const Document& document);  // the newest wins
   void cancel();                       // what runs, and what waits
 
@@ -59,6 +60,8 @@ class Workbench {
   const Checks& checks() const { return checks_; }
   Sweeps& sweeps() { return sweeps_; }
   const Sweeps& sweeps() const { return sweeps_; }
+  Tunings& tunings() { return tunings_; }
+  const Tunings& tunings() const { return tunings_; }
   Sources& sources() { return sources_; }
   const Sources& sources() const { return sources_; }
   Planning& planning() { return planning_; }
@@ -100,6 +103,7 @@ class Workbench {
   Recorded recorded_;
   bool live_shown_ = false;
   Sweeps sweeps_;
+  Tunings tunings_;
   Sources sources_;
   Planning planning_;
 };

@@ -132,6 +132,10 @@ std::vector<Action> make() {
       {"sweep", "Sweep a parameter", "Run", ImGuiKey_F10, 0,
        "The kernel and others at each value of one parameter: where it is right, and how long it takes", always,
        [](App& a) { a.sweep(); }, [](const App& a) { return a.bench().sweeps().now().running; }},
+      {"tune", "Look for a faster form", "Run", ctrl | ImGuiKey_F7, 0,
+       "Sizes, unrolling and bounds in the kernel file's text are changed; what is right is timed, on a GPU",
+       [](const App& a) { return a.can_tune(); }, [](App& a) { a.tune(); },
+       [](const App& a) { return a.bench().tunings().now().running; }},
       {"compare", "Compare with another kernel", "Run", ImGuiKey_F7, 0,
        "Times both in turn and counts both: who is faster, and why", always, [](App& a) { a.compare(); }, nullptr},
       {"exchange", "Exchange with what stands beside", "Run", ImGuiKey_X, 0,
@@ -144,7 +148,7 @@ std::vector<Action> make() {
        [](const App& a) {
          const Workbench& b = a.bench();
          return b.runs().running() || b.explaining().waits() || b.measuring().waits() || b.measuring().monitor().on ||
-                b.beside().waits() || b.sweeps().now().running;
+                b.beside().waits() || b.sweeps().now().running || b.tunings().now().running;
        },
        [](App& a) { a.cancel(); }, nullptr},
       {"refresh-devices", "Look for devices again", "Run", 0, 0, "Asks the engine what this machine has", always,

@@ -97,7 +97,9 @@ class App {
   void xray();
   bool can_mend() const;  // the verdict is of a wrong kernel with a text of its own
   void mend();
-  void check_others();  // or no more
+  bool can_tune() const;  // of a file on a GPU, or one that is tuned now
+  void tune();            // or no further
+  void check_others();    // or no more
   void compare();
   void sweep();  // or no more
   void choose_best();

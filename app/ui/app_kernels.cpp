@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/engine/kernel_file.h"
 #include "app/ui/app.h"
+#include "app/ui/panels/tuning.h"
 
 namespace convscope::ui {
 
@@ -37,6 +39,19 @@ void App::exchange() {
   Document d = document();
   std::swap(d.kernel, d.compare_with);
   execute({ReplaceDocument{d, ""}, 0});
+}
+
+bool App::can_tune() const {
+  return bench_->tunings().now().running ||
+         (bench_->inventory().runs_on_a_gpu(document()) && bench_->files().of(file_of_kernel(document().kernel)));
+}
+
+void App::tune() {
+  if (bench_->tunings().now().running) return bench_->tunings().enough();
+  const OpenedFile* file = bench_->files().of(file_of_kernel(document().kernel));
+  if (!file) return;
+  bench_->tunings().begin(document(), file->text, tuning_choice());
+  show_panel_ = "Timing";
 }
 
 }  // namespace convscope::ui

@@ -30,30 +30,11 @@ void mend_looked_for(Frame& f) {
                                   : m.phase() + "…");
 }
 
-// As differences of texts are shown: what goes, and what comes.
-void mended_line(Frame& f, const Mend::Line& l, const std::string& file) {
-  const Theme& t = f.theme;
-  auto one = [&](const char* sign, const std::string& text, const ImVec4& colour) {
-    ImGui::PushFont(t.code_font, 0);
-    ImGui::PushStyleColor(ImGuiCol_Text, colour);
-    ImGui::TextUnformatted(sign);
-    ImGui::SameLine(t.em * 1.2f);
-    wrapped(text);
-    ImGui::PopStyleColor();
-    ImGui::PopFont();
-  };
-  const std::string label = fmt::format("{}:{}", file_name(file), l.line);
-  if (ImGui::SmallButton(label.c_str())) show_in_source(f, file_name(file), l.line);
-  tooltip(t, "Go to this line");
-  if (!l.before.empty()) one("−", l.before, t.wrong);
-  one("+", l.after, t.right);
-}
-
 void mend_found(Frame& f, const Report& r, const Mend& m) {
   const Theme& t = f.theme;
   const std::string file = file_of_kernel(r.document.kernel);
   ImGui::BeginGroup();
-  for (const auto& l : m.lines) mended_line(f, l, file);
+  for (const auto& l : m.lines) changed_line(f, file, l.line, l.before, l.after);
   wrapped(fmt::format("With {} it is right on {} small problems, and judged so on {}{}.",
                       m.edits == 1 ? "this edit" : fmt::format("these {} edits", m.edits), m.problems, m.judged,
                       m.asked ? ", this one among them" : ""));
@@ -82,6 +63,25 @@ void mend_found(Frame& f, const Report& r, const Mend& m) {
 }
 
 }  // namespace
+
+// As differences of texts are shown: what goes, and what comes.
+void changed_line(Frame& f, const std::string& file, int line, const std::string& before, const std::string& after) {
+  const Theme& t = f.theme;
+  auto one = [&](const char* sign, const std::string& text, const ImVec4& colour) {
+    ImGui::PushFont(t.code_font, 0);
+    ImGui::PushStyleColor(ImGuiCol_Text, colour);
+    ImGui::TextUnformatted(sign);
+    ImGui::SameLine(t.em * 1.2f);
+    wrapped(text);
+    ImGui::PopStyleColor();
+    ImGui::PopFont();
+  };
+  const std::string label = fmt::format("{}:{}", file_name(file), line);
+  if (ImGui::SmallButton(label.c_str())) show_in_source(f, file_name(file), line);
+  tooltip(t, "Go to this line");
+  if (!before.empty()) one("−", before, t.wrong);
+  one("+", after, t.right);
+}
 
 void mending(Frame& f, const Report& r) {
   const Theme& t = f.theme;

@@ -13,6 +13,7 @@
 #include "app/ui/panel.h"
 #include "app/ui/panels/clocks.h"
 #include "app/ui/panels/plots.h"
+#include "app/ui/panels/tuning.h"
 #include "app/ui/widgets.h"
 #include "kernels/base/text.h"
 
@@ -437,6 +438,7 @@ void draw_timing(Frame& f) {
     copy_menu(f, "copy-times", [&] { return timing_csv(*r, floor); });
     if (std::string words = times_in_words(r, f.bench.profile_of(r->document), in_turn(f, *r)); !words.empty())
       dim_text(f.theme, words);
+    tuning(f);
     histogram(f, *r);
     draw_three_clocks(f, *r);
     draw_clock_strip(f, *r);

@@ -75,39 +75,6 @@ std::string forms_text(const json& tried) {
                            wrong, other);
 }
 
-std::string tuned_text(const json& d, const std::string& file) {
-  std::string out;
-  if (text(d, "status") == "wrong")
-    return fmt::format("  ✗ {}\n    a wrong kernel is not made faster: convscope fix, or convscope xray, first\n",
-                       text(d, "reason"));
-  for (const json& l : part(d, "lines")) {
-    const std::string at = fmt::format("{}:{}", file_name(file), whole(l, "line").value_or(0));
-    if (const std::string before = text(l, "before"); !before.empty()) out += fmt::format("  {}  − {}\n", at, before);
-    if (const std::string after = text(l, "after"); !after.empty()) out += fmt::format("  {}  + {}\n", at, after);
-  }
-  const auto before = number(part(d, "before"), "median_ms"), after = number(part(d, "after"), "median_ms");
-  if (before && after) {
-    out +=
-        fmt::format("\n  {} {} → {}, {:.3g} times as fast ({}; {}, measured, {} and {} samples in turn, ± {} and {})\n",
-                    text(d, "status") == "faster" ? "✓" : "·", time_text(*before), time_text(*after),
-                    number(d, "speedup").value_or(1), text(d, "verdict"), text(d, "by"),
-                    whole(part(d, "before"), "samples").value_or(0), whole(part(d, "after"), "samples").value_or(0),
-                    noise_text(number(part(d, "before"), "noise_pct").value_or(0)),
-                    noise_text(number(part(d, "after"), "noise_pct").value_or(0)));
-    out += fmt::format("    judged right on the asked problem and on {} small ones\n", part(d, "judged_on").size());
-    for (const json& only : part(d, "only_for"))
-      out += fmt::format("    ! right for {} alone\n", only.get<std::string>());
-  } else {
-    out += "  · no change of the text makes it faster by more than its spread\n";
-  }
-  out += "\n" + forms_text(part(d, "tried"));
-  if (const auto left = whole(d, "not_tried").value_or(0))
-    out += fmt::format("  {} change{} not tried: {}\n", grouped(left), left == 1 ? " was" : "s were",
-                       text(d, "ended_by") == "finished" ? "others of the same knob were wrong"
-                                                         : "the time was up, or others of the same knob were wrong");
-  return out;
-}
-
 // Whether it went to its end.
 bool search(Tuning& tuning, Session& session, double most_seconds, std::map<std::string, double>& spent) {
   const auto begin = std::chrono::steady_clock::now();
@@ -148,6 +115,38 @@ bool search(Tuning& tuning, Session& session, double most_seconds, std::map<std:
 
 }  // namespace
 
+std::string tune_text(const json& d, const std::string& file) {
+  std::string out;
+  if (text(d, "status") == "wrong")
+    return fmt::format("  ✗ {}\n    a wrong kernel is not made faster: convscope fix, or convscope xray, first\n",
+                       text(d, "reason"));
+  for (const json& l : part(d, "lines")) {
+    const std::string at = fmt::format("{}:{}", file_name(file), whole(l, "line").value_or(0));
+    if (const std::string before = text(l, "before"); !before.empty()) out += fmt::format("  {}  − {}\n", at, before);
+    if (const std::string after = text(l, "after"); !after.empty()) out += fmt::format("  {}  + {}\n", at, after);
+  }
+  const auto before = number(part(d, "before"), "median_ms"), after = number(part(d, "after"), "median_ms");
+  if (before && after) {
+    out += fmt::format(
+        "\n  {} {} → {}, {:.3g} times as fast ({}; {}, measured, {} samples of each in turn, ± {} and {})\n",
+        text(d, "status") == "faster" ? "✓" : "·", time_text(*before), time_text(*after),
+        number(d, "speedup").value_or(1), text(d, "verdict"), text(d, "by"),
+        whole(part(d, "after"), "samples").value_or(0), noise_text(number(part(d, "before"), "noise_pct").value_or(0)),
+        noise_text(number(part(d, "after"), "noise_pct").value_or(0)));
+    out += fmt::format("    judged right on the asked problem and on {} small ones\n", part(d, "judged_on").size());
+    for (const json& only : part(d, "only_for"))
+      out += fmt::format("    ! right for {} alone\n", only.get<std::string>());
+  } else {
+    out += "  · no change of the text makes it faster by more than its spread\n";
+  }
+  out += "\n" + forms_text(part(d, "tried"));
+  if (const auto left = whole(d, "not_tried").value_or(0))
+    out += fmt::format("  {} change{} not tried: {}\n", grouped(left), left == 1 ? " was" : "s were",
+                       text(d, "ended_by") == "finished" ? "others of the same knob were wrong"
+                                                         : "the time was up, or others of the same knob were wrong");
+  return out;
+}
+
 int verb_tune(const CommonOptions& common, const ProblemOptions& problem, const TuneOptionsCli& options) {
   const double most_seconds = seconds_to_tune(options.limit);
   if (!names_file(options.kernel))
@@ -186,7 +185,7 @@ int verb_tune(const CommonOptions& common, const ProblemOptions& problem, const 
   if (common.json) {
     print_json(d);
   } else {
-    fmt::print("{} on {}, {}\n\n{}", file, describe(r.problem), text(part(d, "device"), "name"), tuned_text(d, file));
+    fmt::print("{} on {}, {}\n\n{}", file, describe(r.problem), text(part(d, "device"), "name"), tune_text(d, file));
     if (faster) fmt::print("  {}\n", options.write ? file + " is written" : "nothing is written; --write does it");
     if (session.interrupted()) fmt::print("  interrupted: forms that were kept are above\n");
   }

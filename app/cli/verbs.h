@@ -20,6 +20,8 @@ struct TuneOptionsCli {
   std::string kernel, limit;
   bool write = false, hot = false, for_layer = false;
 };
+// What it found, as a person reads it.
+std::string tune_text(const nlohmann::json& document, const std::string& file);
 int verb_tune(const CommonOptions& common, const ProblemOptions& problem, const TuneOptionsCli& options);
 int verb_xray(const CommonOptions& common, const ProblemOptions& problem, const std::string& kernel);
 struct CheckOptionsCli {

@@ -144,7 +144,8 @@ std::vector<Action> make() {
        [](const App& a) {
          const Workbench& b = a.bench();
          return b.runs().running() || b.explaining().waits() || b.measuring().waits() || b.measuring().monitor().on ||
-                b.beside().waits() || b.sweeps().now().running;
+                b.beside().waits() || b.sweeps().now().running || b.checks().now().running || b.mending().waits() ||
+                b.causes().waits();
        },
        [](App& a) { a.cancel(); }, nullptr},
       {"refresh-devices", "Look for devices again", "Run", 0, 0, "Asks the engine what this machine has", always,

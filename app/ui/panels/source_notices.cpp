@@ -10,6 +10,11 @@
 
 namespace convscope::ui {
 
+bool newer_gave_no_kernel(const Frame& f) {
+  const OpenedFile* file = f.bench.files().of(f.document.kernel);
+  return file && file->ever && !file->gone && !file->trouble.empty() && file->compiled < file->texts;
+}
+
 void does_not_compile(Frame& f) {
   const OpenedFile* file = f.bench.files().of(f.document.kernel);
   if (!file || file->trouble.empty()) return;
@@ -17,8 +22,9 @@ void does_not_compile(Frame& f) {
   if (!file->ever && !file->gone)
     coloured(f.theme.wrong, file->trouble);
   else
-    coloured(f.theme.warning, file->gone ? "As it was before; the file is not there any more"
-                                         : "As it was before; the file now: " + file->trouble);
+    coloured(f.theme.warning, file->gone                ? "As it was before; the file is not there any more"
+                              : newer_gave_no_kernel(f) ? "What runs is the text before; this one: " + file->trouble
+                                                        : "As it was before; the file now: " + file->trouble);
   tooltip(f.theme, "What the compiler said stands in the log. It is compiled again whenever the file changes.");
 }
 

@@ -56,6 +56,20 @@ Document wrong() {
   return d;
 }
 
+// What sets the specimens apart stands at the end of what they are: it is read without a mouse.
+TEST(Panels, KernelsAreDescribedWhole) {
+  test::AppOnScreen a(test::full_engine(), test::quick_document(60, "S4"), false);
+  ASSERT_TRUE(a.screen.until(*a, [&] { return !a->bench().inventory().kernels().empty(); }));
+  for (float width : {1280.0f, 1600.0f}) {
+    a.screen.resize(width, 2000);
+    a.screen.frames(*a, 8);
+    const ImRect row = a.screen.find(*a, "Kernels", test::Screen::id("Kernels", {"S1", "##kernel"}));
+    EXPECT_GT(row.GetHeight(), 3 * ImGui::GetFontSize()) << "its idea takes lines, " << width;
+    const std::string text = a.screen.text(*a);
+    EXPECT_TRUE(holds(text, "ignored")) << width;
+  }
+}
+
 TEST(Panels, TitlesAreUnique) {
   std::set<std::string> titles;
   for (const auto& p : panels()) {

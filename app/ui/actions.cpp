@@ -4,6 +4,7 @@
 
 #include "app/ui/app.h"
 #include "app/ui/panels/colour_scale.h"
+#include "app/ui/panels/explain_guess.h"
 #include "app/ui/panels/source_place.h"
 
 namespace convscope::ui {
@@ -194,6 +195,10 @@ std::vector<Action> make() {
        "All outputs that one input goes to, instead of all inputs of one output", has_picture,
        [](App& a) { a.turn_explanation(), a.apply(ShowPanel{"Explain"}); },
        [](const App& a) { return a.views().now().from_input; }},
+      {"guess", "Guess what belongs", "View", ImGuiKey_G, 0,
+       "The panel Explain asks which inputs belong to an output, or where an input goes, before it tells", has_picture,
+       [](App& a) { guess().turn(!guess().is_on()), a.apply(ShowPanel{"Explain"}); },
+       [](const App&) { return guess().is_on(); }},
       {"presenter", "Presenter layout", "View", ctrl | ImGuiKey_P, 0,
        "For a stage: large type; maps, verdict and explanation", always, [](App& a) { a.toggle_presenter(); },
        [](const App& a) { return a.settings().presenter; }},

@@ -364,6 +364,8 @@ void draw_explain(Frame& f) {
   s.step = std::min(s.step, steps - 1);
   controls(f, s, e->document.problem, steps);
   if (guess_on && guess_answer(f)) ask_another(f, s, *e);
+  if (guess().is_on() && !guess_on)
+    dim_text(t, "So many taps, or so far apart, are nothing to be guessed: a smaller kernel size or dilation is.");
   step_line(f, s, *e, steps);
   TapPicture picture{
       *e, s.words.serial, s.words.order, s.direction, s.input, {}, s.follow, guess_on ? &guess() : nullptr};

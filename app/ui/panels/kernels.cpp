@@ -191,11 +191,11 @@ void kernel_row(Frame& f, const KernelEntry& k, size_t index, const Columns& col
                        pad;
 
   ImGui::PushID(k.name.c_str());
+  ImGui::BeginGroup();
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::BeginDisabled(!can_choose && !chosen);
   if (ImGui::Selectable("##kernel", chosen, 0, {0, height}) && !chosen) f.command(SetKernel{k.name});
   ImGui::EndDisabled();
-  bring_in_sight(chosen, k.name);
   about_kernel(t, k, index, times);
   if (ImGui::BeginPopupContextItem("kernel-menu")) {
     if (ImGui::MenuItem("Copy name")) ImGui::SetClipboardText(k.name.c_str()), f.toast("Name copied");
@@ -293,6 +293,8 @@ void kernel_row(Frame& f, const KernelEntry& k, size_t index, const Columns& col
     home_buttons(f, k);
     ImGui::Unindent(indent);
   }
+  ImGui::EndGroup();
+  bring_in_sight(chosen, k.name);  // with what can be done with it
   ImGui::PopID();
 }
 

@@ -172,6 +172,14 @@ TEST(GuessPanel, NothingGivesTheAnswerAwayUntilItIsChecked) {
   EXPECT_TRUE(holds(text, "To which outputs j does x[0, ci, ")) << text;
   EXPECT_FALSE(holds(text, "expected")) << text;
 
+  // What has no room on the panel is not asked for, and that is said.
+  ConvProblem many = a->document().problem;
+  many.kernel_size = 20;
+  a->execute({SetProblem{many}, 0});
+  ASSERT_TRUE(a.screen.settle(*a));
+  text = a.said("Explain");
+  EXPECT_TRUE(guess().is_on() && holds(text, "nothing to be guessed") && holds(text, "expected")) << text;
+
   a.screen.press(*a, ImGuiKey_G);
   a.screen.frames(*a, 3);
   EXPECT_TRUE(!guess().is_on() && holds(a.said("Explain"), "expected"));

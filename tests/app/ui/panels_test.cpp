@@ -70,6 +70,20 @@ TEST(Panels, KernelsAreDescribedWhole) {
   }
 }
 
+// The chosen one is brought into sight with what can be done with it.
+TEST(Panels, TheChosenKernelsButtonsAreInSight) {
+  test::AppOnScreen a("", test::quick_document(60, "direct"));
+  a.screen.resize(1280, 720);
+  ASSERT_TRUE(a.screen.settle(*a));
+  a->execute({SetKernel{"S4"}, 0});
+  ASSERT_TRUE(a.screen.settle(*a));
+  a.screen.frames(*a, 8);
+  ImRect button;
+  for (float across = 0.5f; across < 0.9f && button.GetWidth() <= 0; across += 0.05f)
+    button = a.screen.find(*a, "Kernels", test::Screen::id("Kernels", {"S4", "S4", "full size"}), across);
+  EXPECT_GT(button.GetHeight(), ImGui::GetFontSize());
+}
+
 TEST(Panels, TitlesAreUnique) {
   std::set<std::string> titles;
   for (const auto& p : panels()) {

@@ -390,8 +390,8 @@ void text_and_instructions(Frame& f, State& s, const Profile* profile, bool typi
   ImGui::PopFont();
   keys_of_reader(f, s.file, "source");
   const size_t caret = s.editor.GetMainCursorPosition().line;
-  s.caret_seen =
-      (typing || s.find.is_open()) && caret >= s.editor.GetFirstVisibleRow() && caret <= s.editor.GetLastVisibleRow();
+  const bool kept = typing || s.find.is_open() || static_cast<int>(caret) + 1 == s.pointed.line;  // where one was led
+  s.caret_seen = kept && caret >= s.editor.GetFirstVisibleRow() && caret <= s.editor.GetLastVisibleRow();
   const OpenedFile* file = f.bench.files().of(f.document.kernel);
   if (!code && profile && profile->samples.samples > 0 && (!file || file->ever)) s.pane.ask(f);
   if (code) {

@@ -4,6 +4,7 @@
 #include <imgui_internal.h>
 
 #include "app/ui/panels/map_view.h"
+#include "app/ui/panels/source_place.h"
 #include "tests/app/model/benches.h"
 #include "tests/app/ui/screen.h"
 
@@ -100,6 +101,29 @@ TEST(Layout, TheTabInFrontIsInSight) {
         a.screen.resize(width, 900);
         all_in_sight(fmt::format("{} at {}, scale {}", panel, width, scale));
       }
+  }
+}
+
+// A stage has less room for a text than a desk: the line that one was led to stays in sight.
+TEST(Layout, TheLineThatOneWasLedToStaysInSight) {
+  test::AppOnScreen a("", wrong());
+  a.screen.resize(1280, 720);
+  a->show_only("Source");
+  ASSERT_TRUE(a.screen.settle(*a));
+  View v = a->views().now();
+  v.selected = ElementIndex{0, 0};
+  a->apply(SetView{v, false});
+  ASSERT_TRUE(a.screen.settle(*a));
+  // Beside it and the one that reads stand marks, which are drawn of lines that are in sight.
+  auto marked = [&] {
+    a.screen.frames(*a, 4);
+    return a.screen.text(*a).find("!\nW") != std::string::npos;
+  };
+  go_in_source("s4.cu", 22);  // that writes it
+  EXPECT_TRUE(marked());
+  for (float height : {500.0f, 300.0f, 260.0f}) {
+    a.screen.resize(1280, height);
+    EXPECT_TRUE(marked()) << height;
   }
 }
 

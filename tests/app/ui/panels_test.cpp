@@ -56,34 +56,6 @@ Document wrong() {
   return d;
 }
 
-// What sets the specimens apart stands at the end of what they are: it is read without a mouse.
-TEST(Panels, KernelsAreDescribedWhole) {
-  test::AppOnScreen a(test::full_engine(), test::quick_document(60, "S4"), false);
-  ASSERT_TRUE(a.screen.until(*a, [&] { return !a->bench().inventory().kernels().empty(); }));
-  for (float width : {1280.0f, 1600.0f}) {
-    a.screen.resize(width, 2000);
-    a.screen.frames(*a, 8);
-    const ImRect row = a.screen.find(*a, "Kernels", test::Screen::id("Kernels", {"S1", "##kernel"}));
-    EXPECT_GT(row.GetHeight(), 3 * ImGui::GetFontSize()) << "its idea takes lines, " << width;
-    const std::string text = a.screen.text(*a);
-    EXPECT_TRUE(holds(text, "ignored")) << width;
-  }
-}
-
-// The chosen one is brought into sight with what can be done with it.
-TEST(Panels, TheChosenKernelsButtonsAreInSight) {
-  test::AppOnScreen a("", test::quick_document(60, "S0"));
-  a.screen.resize(1280, 720);
-  ASSERT_TRUE(a.screen.settle(*a));
-  a->execute({SetKernel{"S4"}, 0});
-  ASSERT_TRUE(a.screen.settle(*a));
-  a.screen.frames(*a, 8);
-  ImRect button;
-  for (float across = 0.5f; across < 0.9f && button.GetWidth() <= 0; across += 0.05f)
-    button = a.screen.find(*a, "Kernels", test::Screen::id("Kernels", {"S4", "S4", "full size"}), across);
-  EXPECT_GT(button.GetHeight(), ImGui::GetFontSize() * 0.8f);  // it is found in steps
-}
-
 TEST(Panels, TitlesAreUnique) {
   std::set<std::string> titles;
   for (const auto& p : panels()) {

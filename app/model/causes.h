@@ -35,6 +35,7 @@ class Causes {
   // Why a wrong kernel is wrong, or an exhibit would be elsewhere; null until that is known of this report, and of
   // reports of others.
   const Cause* of(const Report& r) const { return r.serial && cause_.serial == r.serial ? &cause_ : nullptr; }
+  bool waits() const { return waits_for_ != 0; }
   bool asks_for(const Report& r) const { return r.serial && waits_for_ == r.serial; }
 
  private:

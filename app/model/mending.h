@@ -33,6 +33,7 @@ class Mending {
   void want(const Report& report);
   void stop();
   const Mend* of(const Report& r) const { return r.serial && mend_.serial == r.serial ? &mend_ : nullptr; }
+  bool waits() const { return waits_for_ != 0; }
   bool asks_for(const Report& r) const { return r.serial && waits_for_ == r.serial; }
   // Edits that were tried so far of those that there are; 0 of 0 while something else is done, which phase() says.
   uint64_t done() const { return done_; }

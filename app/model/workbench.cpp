@@ -98,6 +98,8 @@ void Workbench::cancel() {
   measuring_.stop();
   checks_.stop();
   sweeps_.stop();
+  mending_.stop();
+  causes_.stop();
   beside_.cancel();
   explaining_.stop();
 }

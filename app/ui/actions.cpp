@@ -4,6 +4,7 @@
 
 #include "app/ui/app.h"
 #include "app/ui/panels/colour_scale.h"
+#include "app/ui/panels/explain_guess.h"
 #include "app/ui/panels/source_place.h"
 
 namespace convscope::ui {
@@ -148,7 +149,8 @@ std::vector<Action> make() {
        [](const App& a) {
          const Workbench& b = a.bench();
          return b.runs().running() || b.explaining().waits() || b.measuring().waits() || b.measuring().monitor().on ||
-                b.beside().waits() || b.sweeps().now().running || b.tunings().now().running;
+                b.beside().waits() || b.sweeps().now().running || b.checks().now().running || b.mending().waits() ||
+                b.causes().waits() || b.tunings().now().running;
        },
        [](App& a) { a.cancel(); }, nullptr},
       {"refresh-devices", "Look for devices again", "Run", 0, 0, "Asks the engine what this machine has", always,
@@ -197,6 +199,10 @@ std::vector<Action> make() {
        "All outputs that one input goes to, instead of all inputs of one output", has_picture,
        [](App& a) { a.turn_explanation(), a.apply(ShowPanel{"Explain"}); },
        [](const App& a) { return a.views().now().from_input; }},
+      {"guess", "Guess what belongs", "View", ImGuiKey_G, 0,
+       "The panel Explain asks which inputs belong to an output, or where an input goes, before it tells", has_picture,
+       [](App& a) { guess().turn(!guess().is_on()), a.apply(ShowPanel{"Explain"}); },
+       [](const App&) { return guess().is_on(); }},
       {"presenter", "Presenter layout", "View", ctrl | ImGuiKey_P, 0,
        "For a stage: large type; maps, verdict and explanation", always, [](App& a) { a.toggle_presenter(); },
        [](const App& a) { return a.settings().presenter; }},

@@ -5,6 +5,7 @@
 
 #include "app/ui/actions.h"
 #include "app/ui/app.h"
+#include "app/ui/panels/explain_guess.h"
 #include "app/ui/panels/map_view.h"
 #include "app/ui/panels/source_place.h"
 
@@ -33,6 +34,7 @@ void App::open_lesson(const std::string& path) {
 void App::show_step(size_t step) {
   if (!lesson_ || step >= lesson_->steps.size()) return;
   lesson_step_ = step;
+  guess().turn(false);  // a step that asks says so
   const LessonStep& s = lesson_->steps[step];
   try {
     const std::string open = bench_->recorded().is_open() ? session_path_ : "";

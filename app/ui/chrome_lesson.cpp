@@ -67,7 +67,7 @@ void Chrome::lesson_strip() {
   const float height =
       std::min(ImGui::GetFrameHeightWithSpacing() + height_of(s.text, width) +
                    (task.empty() ? 0 : style.ItemSpacing.y + height_of(task, width)) + 2 * style.WindowPadding.y,
-               viewport->WorkSize.y * 0.45f);
+               viewport->Size.y * 0.45f);  // of the window: its work area is what this strip has left
   ImGui::PushStyleColor(ImGuiCol_WindowBg, t.raised);
   ImGui::PushStyleColor(ImGuiCol_Button, t.border);
   const bool shown =

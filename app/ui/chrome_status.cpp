@@ -124,6 +124,48 @@ std::vector<StatusPart> parts_of(Frame& f) {
   return parts;
 }
 
+// What is asked of a verdict beside everything else: an edit, other problems, a cause; a faster form. Whether any of it
+// runs.
+bool meanwhile_part(Frame& f) {
+  const Mending& mending = f.bench.mending();
+  const Checking& others = f.bench.checks().now();
+  std::string words;
+  float part = -1;
+  if (mending.waits()) {
+    const uint64_t all = mending.total();
+    words = all ? fmt::format("looking for an edit: {} of {} tried", grouped(static_cast<int64_t>(mending.done())),
+                              grouped(static_cast<int64_t>(all)))
+            : mending.phase().empty() ? "looking for an edit"
+                                      : "looking for an edit: " + mending.phase();
+    if (all) part = static_cast<float>(mending.done()) / static_cast<float>(all);
+  } else if (others.running) {
+    const Fuzz& fuzz = *others.fuzz;
+    words = fuzz.looking_for_pins() ? "other problems: looking for parameters that are in the kernel"
+            : fuzz.first()
+                ? fmt::format("other problems: one fails, {} smaller ones tried", grouped(fuzz.smaller_tried()))
+                : fmt::format("other problems: right on {} of {}", grouped(fuzz.right()), grouped(others.cases));
+    if (!fuzz.first()) part = static_cast<float>(fuzz.right()) / static_cast<float>(std::max<int64_t>(1, others.cases));
+  } else if (const TuningNow& n = f.bench.tunings().now(); n.running && n.search) {
+    words = fmt::format("a faster form: {} tried, {:.3g}× so far", n.search->tried().size(), n.search->best_speedup());
+    part = static_cast<float>(std::min(1.0, n.seconds / Tunings::most_seconds));
+  } else {
+    // One is made of every verdict that needs it: most are there before anybody has read that it is.
+    static double since = 0;
+    constexpr double worth_saying_s = 0.4;
+    if (const double now = ImGui::GetTime(); !f.bench.causes().waits())
+      return since = 0, false;
+    else if (since == 0 || since > now)
+      since = now;
+    if (f.again_in(0.1); ImGui::GetTime() - since < worth_saying_s) return false;
+    words = "x-ray: which index the kernel follows";
+  }
+  if (ImGui::SmallButton("Cancel (Esc)")) f.act("cancel");
+  ImGui::TextUnformatted(words.c_str());
+  if (part >= 0) progress_bar(part, ImGui::GetFontSize());
+  f.again_in(0.1);
+  return true;
+}
+
 float wide_mark() { return ImGui::GetFontSize() + ImGui::GetStyle().ItemSpacing.x; }
 
 // A separator, the mark, the text.
@@ -177,7 +219,7 @@ void Chrome::engine_part() {
     ImGui::TextUnformatted(("sweep: " + sweep.now).c_str());
     progress_bar(static_cast<float>(sweep.sweep->share_done()), em);
     if (ImGui::SmallButton("Stop (F10)")) f_.act("sweep");
-  } else {
+  } else if (!meanwhile_part(f_)) {
     const std::string& comes = app_.coming_kernel();
     ImGui::TextDisabled("%s", e.state == EngineStatus::State::starting ? "the engine starts"
                               : !comes.empty()                         ? ("compiling " + file_name(comes)).c_str()

@@ -44,18 +44,39 @@ void in_front(const char* panel, ImGuiID where) {
     node->SelectedTabId = ImHashStr("#TAB", 0, ImHashStr(panel));
 }
 
+// The tab in front is in sight whenever it, its neighbours or its bar have changed; who scrolls away from it meanwhile
+// is left alone.
+void front_tab_in_sight(const Frame& f, ImGuiTabBar& bar) {
+  struct Seen {
+    ImGuiID front = 0;
+    int tabs = 0;
+    float width = 0, tabs_width = 0;
+    int frames = 0;  // in which it is still brought there: a layout moves tabs for some
+  };
+  static std::map<ImGuiID, Seen> seen;
+  constexpr int frames_until_it_lies = 4;
+  Seen& s = seen[bar.ID];
+  const float width = bar.BarRect.GetWidth();
+  if (s.front != bar.VisibleTabId || s.tabs != bar.Tabs.Size || s.width != width || s.tabs_width != bar.WidthAllTabs)
+    s = {bar.VisibleTabId, bar.Tabs.Size, width, bar.WidthAllTabs, frames_until_it_lies};
+  if (s.frames <= 0) return;
+  s.frames--;
+  bar.NextScrollToTabId = bar.VisibleTabId;
+  f.again_in(0);
+}
+
 // A tab that the edge of its bar cuts would show half a word: in the place of what is left of it stand dots. A click on
 // them brings it in sight, as one on the tab does.
-void cover_cut_tabs(const Theme& t, const ImGuiDockNode& node) {
+void cover_cut_tabs(const Frame& f, const ImGuiDockNode& node) {
+  const Theme& t = f.theme;
   ImGuiTabBar* bar = node.TabBar;
   if (!bar || !bar->ScrollButtonEnabled || !node.HostWindow) return;
+  front_tab_in_sight(f, *bar);
   ImDrawList* draw = node.HostWindow->DrawList;
   for (const ImGuiTabItem& tab : bar->Tabs) {
     const float from = bar->BarRect.Min.x + tab.Offset - bar->ScrollingAnim, to = from + tab.Width,
                 low = std::max(from, bar->ScrollingRectMinX), high = std::min(to, bar->ScrollingRectMaxX);
     if (high <= low || (from >= bar->ScrollingRectMinX && to <= bar->ScrollingRectMaxX)) continue;
-    // It has become wider by its × since the bar was scrolled to it.
-    if (tab.ID == bar->VisibleTabId && to - from - (high - low) < 2 * t.em) bar->NextScrollToTabId = tab.ID;
     if (tab.ID == bar->VisibleTabId) continue;
     draw->PushClipRect({low, bar->BarRect.Min.y}, {high, bar->BarRect.Max.y}, false);
     draw->AddRectFilled({low, bar->BarRect.Min.y}, {high, bar->BarRect.Max.y - 1}, packed(t.background));
@@ -69,13 +90,14 @@ void cover_cut_tabs(const Theme& t, const ImGuiDockNode& node) {
 
 // For a stage: where it is wrong, that it is, and why, in sight together. The rest is a tab away, or in the menu View.
 // In a low window what says that it is wrong becomes a tab of why, or the maps would have no room. In a wide one the
-// parameters stand beside the maps: who turns one on a stage wants to see what it does.
-std::vector<const char*> stage_layout(ImGuiID space, ImVec2 size, float em, bool is_low) {
+// parameters stand beside the maps: who turns one on a stage wants to see what it does. A lesson asks what a line
+// lacks: that it is seen whole needs some more room beside them.
+std::vector<const char*> stage_layout(ImGuiID space, ImVec2 size, float em, bool is_low, bool lesson) {
   ImGuiID maps = space, right = 0, low = 0, left = 0;
   constexpr float wide = 85, column = 15;  // in ems
   const bool is_wide = size.x > wide * em;
   if (is_wide) ImGui::DockBuilderSplitNode(maps, ImGuiDir_Left, column * em / size.x, &left, &maps);
-  const float share = std::clamp(25 * em / std::max(size.x, 1.0f), 0.3f, 0.42f);
+  const float share = std::clamp((lesson ? 29 : 25) * em / std::max(size.x, 1.0f), 0.3f, 0.42f);
   ImGui::DockBuilderSplitNode(maps, ImGuiDir_Right, share, &right, &maps);
   if (is_low)
     low = right;
@@ -100,7 +122,7 @@ void App::default_layout(ImGuiID space) {
   ImVec2 size = ImGui::GetMainViewport()->WorkSize;
   float em = ImGui::GetFontSize();
   if (staged_.value_or(false)) {
-    const auto shown = stage_layout(space, size, em, low_);
+    const auto shown = stage_layout(space, size, em, low_, lesson_.has_value());
     ImGui::DockBuilderFinish(space);
     for (size_t i = 0; i < open_.size(); i++)
       open_[i] = std::find_if(shown.begin(), shown.end(), [&](std::string_view s) { return s == panels()[i].title; }) !=
@@ -262,7 +284,7 @@ void App::draw_panels(Frame& f) {
     const ImGuiWindow* w = ImGui::FindWindowByName(p.title);
     if (!w || !w->DockIsActive || !w->DockNode || !w->WasActive) continue;
     if (std::find(covered.begin(), covered.end(), w->DockNode) != covered.end()) continue;
-    cover_cut_tabs(f.theme, *w->DockNode);
+    cover_cut_tabs(f, *w->DockNode);
     covered.push_back(w->DockNode);
   }
   // Its tab, without the keyboard: once its dock has tabs.

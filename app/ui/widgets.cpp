@@ -95,8 +95,9 @@ void explain_item(const Theme& t, const About& about) {
 
 void tooltip(const Theme&, std::string_view text) {
   if (text.empty() || !wants_tooltip() || !ImGui::BeginTooltip()) return;
-  ImGui::PushTextWrapPos(ImGui::GetFontSize() * 26);
-  ImGui::TextUnformatted(units_kept(in_the_window(text)).c_str());
+  const float width = ImGui::GetFontSize() * 26;
+  ImGui::PushTextWrapPos(width);
+  ImGui::TextUnformatted(names_kept(units_kept(in_the_window(text)), width - ImGui::GetCursorPosX()).c_str());
   ImGui::PopTextWrapPos();
   ImGui::EndTooltip();
 }
@@ -232,9 +233,30 @@ std::string units_kept(std::string words) {
   return words;
 }
 
+std::string names_kept(std::string words, float width) {
+  ImFont* font = ImGui::GetFont();
+  const float size = ImGui::GetFontSize();
+  for (size_t line = 0; line < words.size();) {
+    const char* all = words.c_str();
+    const size_t end =
+        static_cast<size_t>(font->CalcWordWrapPosition(size, all + line, all + words.size(), width) - all);
+    if (end >= words.size() || end <= line) break;
+    const size_t blank = words.find_last_of(" \n", end - 1);
+    const bool in_a_name = words[end - 1] == '.' && words[end] != ' ' && words[end] != '\n';
+    if (in_a_name && blank != words.npos && blank > line && words[blank] == ' ') {
+      words[blank] = '\n';
+      line = blank + 1;
+      continue;
+    }
+    // What begins a line is no blank, and no end of the one before.
+    line = words[end] == '\n' ? end + 1 : std::min(words.find_first_not_of(' ', end), words.size());
+  }
+  return words;
+}
+
 void wrapped(std::string_view text) {
   ImGui::PushTextWrapPos(0);
-  ImGui::TextUnformatted(units_kept(in_the_window(text)).c_str());
+  ImGui::TextUnformatted(names_kept(units_kept(in_the_window(text)), ImGui::GetContentRegionAvail().x).c_str());
   ImGui::PopTextWrapPos();
 }
 

@@ -60,6 +60,9 @@ std::string in_the_window(std::string_view words);
 
 // A number and its unit stay on one line where text wraps: "79 %" has a blank between them that is no place to break.
 std::string units_kept(std::string words);
+// Nor does a line end behind the dot of a name ("mine." and "cu:12"), where Dear ImGui would end it: the name begins
+// the next one. For text of the font that is set, `width` pixels wide.
+std::string names_kept(std::string words, float width);
 
 // A heading inside a panel.
 void heading(const Theme& t, const char* text);

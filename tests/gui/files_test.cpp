@@ -217,7 +217,10 @@ SCENARIO(a_kernels_file_follows_its_editor) {
   g.frames(3);
   CHECK(g.says("as it was before; the file now: "));
   g.panel("Source");
-  CHECK(g.says("As it was before; the file now: "));
+  // The text that it has is seen, with what does not compile in it, and not the one that runs.
+  CHECK(g.says("What runs is the text before; this one: "));
+  g.click("//Source/Copy");
+  CHECK_EQ(std::string(ImGui::GetClipboardText()), right + "oops");
   g.panel("Maps");
   CHECK(g.says("stale: this is of the file as it was before"));
   CHECK_EQ(g.bench().runs().report()->status, std::string("wrong"));

@@ -5,8 +5,10 @@
 #include <imgui.h>
 
 #include "app/ui/panels/explain_ask.h"
+#include "app/ui/panels/explain_guess.h"
 #include "app/ui/panels/explain_table.h"
 #include "app/ui/panels/flow.h"
+#include "app/ui/panels/map_view.h"
 #include "app/ui/panels/source_place.h"
 #include "app/ui/widgets.h"
 
@@ -69,7 +71,21 @@ void turn(Frame& f, ExplainState& s, Direction d) {
   f.view_to(v, false);
 }
 
-void controls(Frame& f, ExplainState& s, int steps) {
+// Whether the panel asks before it tells.
+void guess_switch(Frame& f, bool can, float tight) {
+  const bool on = guess().is_on();
+  ImGui::SameLine(0, tight);
+  ImGui::BeginDisabled(!can && !on);
+  if (on) ImGui::PushStyleColor(ImGuiCol_Button, ImGui::GetStyleColorVec4(ImGuiCol_HeaderActive));
+  if (ImGui::Button("Guess")) f.act("guess");
+  if (on) ImGui::PopStyleColor();
+  ImGui::EndDisabled();
+  tooltip(f.theme,
+          "Asks before it tells: click what you think belongs to this element, then Check. Nothing here shows the "
+          "answer until then. (G)");
+}
+
+void controls(Frame& f, ExplainState& s, const ConvProblem& p, int steps) {
   const Theme& t = f.theme;
   float tight = ImGui::GetFontSize() * 0.2f;
   auto choice = [&](const char* label, Direction d, const char* about) {
@@ -85,6 +101,8 @@ void controls(Frame& f, ExplainState& s, int steps) {
   ImGui::SameLine(0, tight);
   choice("Scatter", Direction::scatter,
          "All outputs that one input goes to: j = i·s − p + k·d. Click an input cell to choose which.");
+  guess_switch(f, can_be_guessed(p), tight);
+  if (guess().waits()) return;
   beside_if_fits(ImGui::GetFrameHeight() * 1.15f * 4 + 3 * tight);
   auto go = [&](int step) { s.step = std::clamp(step, -1, steps - 1), s.playing = false, s.follow = true; };
   if (icon_button(t, "##first", Icon::first, "All terms at once", s.step >= 0)) go(-1);
@@ -224,6 +242,28 @@ void header(Frame& f, const ExplainState& s) {
   wrapped(w.sentence);
 }
 
+// All of the panel while a guess is waited for: what follows from the answer is not there.
+void asked_instead(Frame& f, ExplainState& s, const Explained& e, const Question& q) {
+  controls(f, s, e.document.problem, 0);
+  guess_question(f, e, q);
+  guess_choice(f, q);  // above the rows: in a low panel what is below them is out of sight
+  const TapPicture picture{e, s.words.serial, s.words.order, s.direction, s.input, {}, s.follow, &guess()};
+  s.follow = false;
+  const TapPictureClick click = draw_tap_picture(f, picture);
+  if (const auto& at = q.direction == Direction::gather ? click.input : click.output) guess().toggle(*at);
+}
+
+void ask_another(Frame& f, ExplainState& s, const Explained& e) {
+  const int64_t at = guess().another();
+  if (s.direction == Direction::scatter) {
+    s.input = at, s.follow = true;
+    return f.again_in(0);
+  }
+  View v = f.view;
+  v.selected = ElementIndex{e.n * e.document.problem.out_channels + e.co, at};
+  f.view_to(readable(v, f.extent(), *v.selected, f.cells));
+}
+
 }  // namespace
 
 void draw_explain(Frame& f) {
@@ -233,6 +273,11 @@ void draw_explain(Frame& f) {
   if (!r) {
     no_output_state(f, "and click an element in a map");
     return;
+  }
+  if (!f.view.selected && guess().is_on() && r->columns() > 0) {  // a question needs an element
+    View v = f.view;
+    v.selected = ElementIndex{0, r->columns() / 2};
+    f.view_to(readable(v, f.extent(), *v.selected, f.cells));
   }
   if (!f.view.selected) {
     bool none = r->failing && *r->failing == 0;
@@ -297,18 +342,33 @@ void draw_explain(Frame& f) {
   }
   if (const Direction d = f.view.from_input ? Direction::scatter : Direction::gather; d != s.direction)
     s.direction = d, s.step = -1, s.playing = false, s.follow = true;
-  header(f, s);
-  for (const auto& n : s.words.notes) coloured(t.wrong, n);
+  const Question question{e->document.problem, s.direction, s.direction == Direction::gather ? e->j : s.input};
+  const bool guess_on = guess().is_on() && guess().ask(question);
+  if (guess_on && guess().waits()) {
+    asked_instead(f, s, *e, question);
+    if (!fresh) ImGui::PopStyleVar();
+    return;
+  }
   if (state.traced && s.traced != state.traced) s.traced = state.traced, s.trace = words_of(*state.traced, *r);
-  who_is_to_blame(f, s);
-  ImGui::Spacing();
+  // Who has guessed looks for how that went, where the question was.
+  auto what_came = [&] {
+    header(f, s);
+    for (const auto& n : s.words.notes) coloured(t.wrong, n);
+    who_is_to_blame(f, s);
+    ImGui::Spacing();
+  };
+  if (!guess_on) what_came();
   int steps = s.direction == Direction::gather
                   ? static_cast<int>(s.words.taps.size())
                   : static_cast<int>(std::min<int64_t>(e->document.problem.kernel_size, 128));
   s.step = std::min(s.step, steps - 1);
-  controls(f, s, steps);
+  controls(f, s, e->document.problem, steps);
+  if (guess_on && guess_answer(f)) ask_another(f, s, *e);
+  if (guess().is_on() && !guess_on)
+    dim_text(t, "So many taps, or so far apart, are nothing to be guessed: a smaller kernel size or dilation is.");
   step_line(f, s, *e, steps);
-  TapPicture picture{*e, s.words.serial, s.words.order, s.direction, s.input, {}, s.follow};
+  TapPicture picture{
+      *e, s.words.serial, s.words.order, s.direction, s.input, {}, s.follow, guess_on ? &guess() : nullptr};
   if (s.direction == Direction::scatter) {
     if (s.step >= 0) picture.current = s.step;
   } else if (int row = s.table.hovered >= 0 ? s.table.hovered : s.step; row >= 0 && row < steps) {
@@ -324,6 +384,7 @@ void draw_explain(Frame& f) {
   }
   draw_tap_legend(f, s.direction);
   ImGui::Spacing();
+  if (guess_on) what_came();
   bool walking = s.direction == Direction::gather;
   if (auto row = draw_tap_table(f, *e, s.words, s.table, walking ? s.step : -1))
     turn(f, s, Direction::gather), s.step = *row;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <string>
 
+#include "app/ui/panels/explain_guess.h"
 #include "kernels/problem/counts.h"
 
 namespace convscope::ui {
@@ -92,10 +93,20 @@ void make_layout(TapLayout& l, const TapPicture& picture, float em, float room) 
   const Explained& e = picture.of;
   const ConvProblem& p = e.document.problem;
   l.serial = picture.serial, l.direction = picture.direction, l.input = picture.input;
-  l.em = em, l.room = room;
+  l.em = em, l.room = room, l.asking = picture.guess && picture.guess->waits();
   l.taps.clear(), l.untapped.clear(), l.arrows.clear();
   std::vector<int64_t> inputs, outputs;
-  if (picture.direction == Direction::gather) {
+  const bool gather = picture.direction == Direction::gather;
+  if (picture.guess) {
+    const Range asked = asked_range({p, picture.direction, gather ? e.j : picture.input});
+    for (int64_t at = asked.first; at <= asked.last; at++) (gather ? inputs : outputs).push_back(at);
+  }
+  if (l.asking) {
+    if (gather)
+      add_around(outputs, e.j, 2, p.out_length());
+    else
+      add_around(inputs, picture.input, 2, p.length);
+  } else if (gather) {
     l.arrows = arrows_of(picture);
     for (int t : picture.order) {
       const ExplainedTap& tap = e.taps[static_cast<size_t>(t)];
@@ -145,7 +156,7 @@ void make_layout(TapLayout& l, const TapPicture& picture, float em, float room) 
   auto most = static_cast<float>(std::max(l.top.positions.size(), l.bottom.positions.size()));
   float spare = room - std::max(l.top.width, l.bottom.width);
   if (spare > 0) place(std::max(least, std::min(em * 3.2f, least + std::floor(spare / most))));
-  if (p.kernel_size <= most_scatter_taps)
+  if (p.kernel_size <= most_scatter_taps && !l.asking)
     for (int64_t j : l.bottom.positions)
       if (j >= 0 && j < p.out_length() && taps_reaching(p, j) == 0) l.untapped.push_back(j);
 }

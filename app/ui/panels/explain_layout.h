@@ -38,6 +38,7 @@ struct TapLayout {
   uint64_t serial = 0;
   Direction direction = Direction::gather;
   int64_t input = -1;
+  bool asking = false;  // a guess is waited for
   float em = 0, room = 0;
   Strip top, bottom;
   bool values = false;            // cells have room for what stands there, under their positions

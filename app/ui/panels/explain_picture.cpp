@@ -6,6 +6,7 @@
 #include <imgui.h>
 #include <span>
 
+#include "app/ui/panels/explain_guess.h"
 #include "app/ui/panels/explain_labels.h"
 #include "app/ui/panels/explain_layout.h"
 #include "app/ui/panels/explain_strokes.h"
@@ -47,6 +48,24 @@ std::string taps_words(const ConvProblem& p, int64_t j) {
   return s + (taps.size() > 8 ? fmt::format(" and {} more", taps.size() - 8) : "");
 }
 
+// Chosen by a person, or about to be; once there is an answer: whether it belongs there, by its shape as well.
+void guessed_cell(const Canvas& c, ImVec2 a, ImVec2 b, int64_t position, bool hovered) {
+  const Guess& g = *c.picture.guess;
+  const Theme& t = c.f.theme;
+  const float line = std::max(2.0f, c.em * 0.16f);
+  if (g.waits()) {
+    if (g.has(position)) c.draw->AddRectFilled(a, b, Canvas::ink(t.accent, 0.3f));
+    if (g.has(position) || hovered) c.draw->AddRect(a, b, Canvas::ink(t.accent, g.has(position) ? 1 : 0.6f), 0, line);
+  } else if (g.has(position)) {
+    const Question q{c.picture.of.document.problem, c.picture.direction,
+                     c.picture.direction == Direction::gather ? c.picture.of.j : c.picture.input};
+    const auto right = right_positions(q);
+    const bool belongs = std::binary_search(right.begin(), right.end(), position);
+    c.draw->AddRect(a, b, Canvas::ink(belongs ? t.right : t.wrong, 1), 0, line);
+    if (!belongs) mark(c.draw, t, {b.x - c.em * 0.4f, a.y + c.em * 0.4f}, c.em * 0.26f, false, 1);
+  }
+}
+
 // Draws one row of cells; the one under the mouse, if any.
 std::optional<int64_t> row(const Canvas& c, bool inputs) {
   const Strip& s = inputs ? c.layout.top : c.layout.bottom;
@@ -54,11 +73,14 @@ std::optional<int64_t> row(const Canvas& c, bool inputs) {
   const ConvProblem& p = c.picture.of.document.problem;
   int64_t limit = inputs ? p.length : p.out_length();
   float y = inputs ? c.top_y : c.bottom_y, line = std::max(1.0f, c.em * 0.07f);
-  const bool has_special = !inputs || c.picture.direction == Direction::scatter;
+  const bool has_special =
+      inputs ? c.picture.direction == Direction::scatter : !c.layout.asking || c.picture.direction == Direction::gather;
   const int64_t special_one = inputs ? c.picture.input : c.picture.of.j;
   std::optional<int64_t> under;
   const ValuesNear& near = inputs ? c.picture.of.near_x : c.picture.of.near_y;
-  const bool values = c.layout.values && !near.values.empty();
+  // What stands at the outputs would give a guess away: those that are reached by no tap are 0.
+  const bool values = c.layout.values && !near.values.empty() && (inputs || !c.layout.asking);
+  const bool chosen_here = c.picture.guess && inputs == (c.picture.direction == Direction::gather);
   const float text_y = values ? y + c.em * 0.1f : y + (c.cell_h - ImGui::GetFontSize()) / 2;
   const float small = values ? 0.85f : 1;  // positions, where values stand under them
   auto dots = [&](float x) { c.draw->AddText({x, text_y}, Canvas::ink(t.dim, 1), "…"); };
@@ -95,6 +117,7 @@ std::optional<int64_t> row(const Canvas& c, bool inputs) {
                       text.c_str());
     }
     if (ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(a, b)) under = position;
+    if (chosen_here) guessed_cell(c, a, b, position, under == position && !ghost);
   }
   if (!s.positions.empty()) {
     if (s.positions.front() > 0) dots((inputs ? c.top_x(0) : c.bottom_x(0)) + c.em * 0.35f);
@@ -237,11 +260,12 @@ TapPictureClick draw_tap_picture(Frame& f, const TapPicture& picture) {
   static TapLayout layout;
   float em = ImGui::GetFontSize(), room = ImGui::GetContentRegionAvail().x;
   if (layout.room != room || layout.serial != picture.serial || layout.direction != picture.direction ||
-      layout.em != em || (picture.direction == Direction::scatter && layout.input != picture.input))
+      layout.em != em || layout.asking != (picture.guess && picture.guess->waits()) ||
+      (picture.direction == Direction::scatter && layout.input != picture.input))
     make_layout(layout, picture, em, room);
   float cell_h = em * (layout.values ? 2.05f : 1.7f),
-        arrows = std::clamp(ImGui::GetContentRegionAvail().y * 0.24f, em * 5.2f, em * 9), label = em * 1.25f,
-        need = std::max(layout.top.width, layout.bottom.width);
+        arrows = layout.asking ? em * 2 : std::clamp(ImGui::GetContentRegionAvail().y * 0.24f, em * 5.2f, em * 9),
+        label = em * 1.25f, need = std::max(layout.top.width, layout.bottom.width);
   float height = 2 * label + 2 * cell_h + arrows + (need > room ? ImGui::GetStyle().ScrollbarSize : 0);
   TapPictureClick click;
   ImGui::SetNextWindowContentSize({std::max(need, 1.0f), 0});
@@ -253,8 +277,11 @@ TapPictureClick draw_tap_picture(Frame& f, const TapPicture& picture) {
              width, em,      at.y + label, at.y + label + cell_h + arrows, cell_h};
     ImGui::PushFont(f.theme.code_font, ImGui::GetStyle().FontSizeBase * 0.85f);
     auto over_input = row(c, true), over_output = row(c, false);
+    const auto chosen_input = over_input, chosen_output = over_output;
     std::vector<TapLabel> labels;
-    if (picture.direction == Direction::gather) {
+    if (layout.asking) {
+      over_input.reset(), over_output.reset();
+    } else if (picture.direction == Direction::gather) {
       const auto taking =
           static_cast<size_t>(std::count_if(picture.of.taps.begin(), picture.of.taps.end(), takes_or_should));
       for (int pass = 0; pass < 2; pass++)  // the strongest last, over the others
@@ -274,7 +301,7 @@ TapPictureClick draw_tap_picture(Frame& f, const TapPicture& picture) {
     const std::string inputs = one ? fmt::format("input x[{}, {}, i]: position i and its value", of.n, of.first_channel)
                                    : "input x, position i",
                       outputs =
-                          layout.values && !of.near_y.values.empty()
+                          layout.values && !of.near_y.values.empty() && !layout.asking
                               ? fmt::format("output y[{}, {}, j]: position j and what the kernel wrote", of.n, of.co)
                               : "output y, position j";
     // The names of the rows stay in sight when the cells are scrolled.
@@ -285,7 +312,7 @@ TapPictureClick draw_tap_picture(Frame& f, const TapPicture& picture) {
     ImGui::PopFont();
     if (over_input) cell_tooltip(c, true, *over_input);
     if (over_output) cell_tooltip(c, false, *over_output);
-    if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) click = {over_input, over_output};
+    if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) click = {chosen_input, chosen_output};
     const ConvProblem& p = picture.of.document.problem;
     if (click.input && (*click.input < 0 || *click.input >= p.length)) click.input.reset();
     if (click.output && (*click.output < 0 || *click.output >= p.out_length())) click.output.reset();

@@ -17,6 +17,8 @@ double tap_place(const ConvProblem& p, int64_t j, int64_t k);
 
 enum class Direction { gather, scatter };  // all arrows into one output, or all out of one input
 
+class Guess;
+
 struct TapPicture {
   const Explained& of;
   uint64_t serial;                // of `of`: layouts are kept as long as it stays
@@ -25,6 +27,7 @@ struct TapPicture {
   int64_t input = 0;               // scatter: the input the arrows leave
   std::optional<int64_t> current;  // the tap k that is shown strongest; none: all alike
   bool follow = false;             // scroll so that it is seen
+  const Guess* guess = nullptr;    // what was chosen is marked; while it waits, nothing is drawn that gives it away
 };
 struct TapPictureClick {
   std::optional<int64_t> input, output;  // a cell that was clicked

@@ -111,12 +111,27 @@ void allow_button(Frame& f, const KernelEntry& k) {
                                k.accuracy, name_of(f.document.accuracy), k.accuracy));
 }
 
-// As much of a text as a width holds, with … where it is cut.
-void draw_cut(std::string_view text, ImVec2 at, float width, const ImVec4& colour) {
-  ImGui::PushStyleColor(ImGuiCol_Text, colour);
-  ImGui::RenderTextEllipsis(ImGui::GetWindowDrawList(), at, {at.x + width, at.y + ImGui::GetTextLineHeight()},
-                            at.x + width, text.data(), text.data() + text.size(), nullptr);
-  ImGui::PopStyleColor();
+// The lines of what a kernel is: all of it in as many as it needs, or in `most` with … at the end of the last. A cut of
+// its first words says nothing: those of a specimen begin alike.
+std::vector<std::string> idea_lines(std::string_view text, float width, size_t most) {
+  ImFont* font = ImGui::GetFont();
+  const float size = ImGui::GetFontSize();
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const char *begin = text.data(), *all = begin + text.size(),
+               *end = font->CalcWordWrapPosition(size, begin, all, width);
+    if (lines.size() + 1 == most && end < all) {
+      const float dots = ImGui::CalcTextSize(" …").x;
+      end = font->CalcWordWrapPosition(size, begin, all, std::max(width - dots, size));
+      lines.push_back(std::string(begin, end) + " …");
+      break;
+    }
+    const size_t taken = std::max<size_t>(1, static_cast<size_t>(end - begin));
+    lines.emplace_back(text.substr(0, taken));
+    text.remove_prefix(taken);
+    while (text.starts_with(' ')) text.remove_prefix(1);
+  }
+  return lines;
 }
 
 void draw_code(const Theme& t, const std::string& text, ImVec2 at, const ImVec4& colour) {
@@ -127,12 +142,23 @@ void draw_code(const Theme& t, const std::string& text, ImVec2 at, const ImVec4&
   ImGui::PopFont();
 }
 
-// One line: number key, name, and behind it the kernel's time as a bar beside the others' where times are known, else
-// its idea. The chosen one says more below: its idea, and what it needs.
-void kernel_row(Frame& f, const KernelEntry& k, size_t index, float names, const KernelTimes& times) {
+// Of a group's rows: how wide its names are, and whether what a kernel is stands below them, since behind them would be
+// no room for some words.
+struct Columns {
+  float names = 0;
+  bool below = false;
+};
+constexpr float names_from = 1.9f;  // em: behind the number key
+
+float tag_width(const KernelEntry& k) { return ImGui::CalcTextSize(k.accuracy.c_str()).x + ImGui::GetFontSize(); }
+
+// A number key, the name, and behind it the kernel's time as a bar beside the others' where times are known, else its
+// idea. The chosen one says more below: its idea, and what it needs.
+void kernel_row(Frame& f, const KernelEntry& k, size_t index, const Columns& columns, const KernelTimes& times) {
   const Theme& t = f.theme;
   const bool chosen = f.document.kernel == k.name;
-  const float em = ImGui::GetFontSize(), pad = em * 0.2f, width = ImGui::GetContentRegionAvail().x, indent = em * 1.9f;
+  const float em = ImGui::GetFontSize(), pad = em * 0.2f, width = ImGui::GetContentRegionAvail().x,
+              indent = em * names_from, names = columns.names;
   std::string_view idea = k.idea;
   if (k.kind == "specimen" && idea.starts_with("wrong: ")) idea.remove_prefix(7);  // as its group says
   const KernelTime* time = times.of(k.name);
@@ -152,16 +178,24 @@ void kernel_row(Frame& f, const KernelEntry& k, size_t index, float names, const
     if (k.accuracy != "strict") chips.insert(chips.begin(), k.accuracy);
     if (recorded) chips.insert(chips.begin(), "recorded");
   }
+  const bool tells = !chosen && !time, below = columns.below;
+  const float told_room = width - indent - pad - (below ? 0 : names + (too_little ? tag_width(k) : 0));
+  const auto told = tells ? idea_lines(can_choose ? idea : std::string_view(k.reason), told_room, below ? 2 : 3)
+                          : std::vector<std::string>{};
   const float line = beside ? pad : pad + em * 1.3f, needs_at = line + (chosen ? height_of(idea) + em * 0.15f : 0),
               reason_at = needs_at + (chips.empty() ? 0 : em * 1.5f);
-  const float height = reason_at + height_of(chosen && !can_choose ? std::string_view(k.reason) : "") + pad;
+  const float below_name = below ? em * 1.3f : 0, told_line = ImGui::GetTextLineHeight(),
+              told_height = pad + below_name + static_cast<float>(told.size()) * told_line;
+  const float height = std::max(reason_at + height_of(chosen && !can_choose ? std::string_view(k.reason) : ""),
+                                tells ? told_height : 0) +
+                       pad;
 
   ImGui::PushID(k.name.c_str());
+  ImGui::BeginGroup();
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::BeginDisabled(!can_choose && !chosen);
   if (ImGui::Selectable("##kernel", chosen, 0, {0, height}) && !chosen) f.command(SetKernel{k.name});
   ImGui::EndDisabled();
-  bring_in_sight(chosen, k.name);
   about_kernel(t, k, index, times);
   if (ImGui::BeginPopupContextItem("kernel-menu")) {
     if (ImGui::MenuItem("Copy name")) ImGui::SetClipboardText(k.name.c_str()), f.toast("Name copied");
@@ -214,10 +248,13 @@ void kernel_row(Frame& f, const KernelEntry& k, size_t index, float names, const
                                                 : t.accent,
                                  chosen ? 1.0f : 0.75f),
                           high * 0.5f);
-    } else if (!time && !chosen) {
-      draw_cut(can_choose ? idea : k.reason, {left, at.y + pad}, room, t.dim);
     }
   }
+  ImGui::PushStyleColor(ImGuiCol_Text, t.dim);
+  for (size_t i = 0; i < told.size(); i++)
+    ImGui::RenderText({below ? at.x + indent : left, at.y + pad + below_name + static_cast<float>(i) * told_line},
+                      told[i].c_str(), told[i].c_str() + told[i].size(), false);
+  ImGui::PopStyleColor();
   if (chosen) {
     auto words = [&](float y, std::string_view text, const ImVec4& colour) {
       draw->AddText(ImGui::GetFont(), em, {at.x + words_at, at.y + y}, packed(colour), text.data(),
@@ -256,6 +293,8 @@ void kernel_row(Frame& f, const KernelEntry& k, size_t index, float names, const
     home_buttons(f, k);
     ImGui::Unindent(indent);
   }
+  ImGui::EndGroup();
+  bring_in_sight(chosen, k.name);  // with what can be done with it
   ImGui::PopID();
 }
 
@@ -356,6 +395,12 @@ void draw_kernels(Frame& f) {
       if (k.kind == g.kind || (k.kind == "ladder" && !times.all.empty()))
         names = std::max(names, f.theme.code_font->CalcTextSizeA(f.theme.em, FLT_MAX, 0, shown_name(k).c_str()).x);
     names += f.theme.em * 0.8f;
+    float tags = 0;
+    for (const auto& k : all)
+      if (k.kind == g.kind && is_looser(f.bench, f.document, k.name)) tags = std::max(tags, tag_width(k));
+    constexpr float some_words = 9;  // em
+    const float em = ImGui::GetFontSize(), behind = ImGui::GetContentRegionAvail().x - em * names_from - names - tags;
+    const Columns columns{names, behind < em * some_words};
     for (size_t i = 0; i < all.size(); i++) {
       if (all[i].kind != g.kind) continue;
       if (!begun) {
@@ -367,7 +412,7 @@ void draw_kernels(Frame& f) {
           tooltip(f.theme, "What the planner takes for this problem, accuracy and device (B); the log says why");
         }
       }
-      kernel_row(f, all[i], i, names, times);
+      kernel_row(f, all[i], i, columns, times);
     }
   }
   ImGui::PopStyleVar();

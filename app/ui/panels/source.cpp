@@ -95,6 +95,7 @@ const SourceText* find_file(const std::vector<SourceText>& files, const std::str
 
 // The profile whose lines are shown: of this document, else the newest, if it is of this kernel.
 const Profile* profile_here(const Frame& f) {
+  if (newer_gave_no_kernel(f)) return nullptr;  // what is shown are other lines
   if (const Profile* p = f.bench.profile_of(f.document)) return p;
   const Profile* newest = f.bench.measuring().profile();
   return newest && newest->kernel == f.document.kernel ? newest : nullptr;
@@ -137,6 +138,7 @@ void heat_choice(Frame& f, State& s) {
     }
     return;
   }
+  if (newer_gave_no_kernel(f)) return;
   if (f.bench.measuring().waits()) {
     beside_if_fits(em * 5);
     ImGui::TextColored(t.accent, "counting…");
@@ -279,7 +281,8 @@ void keep_typing(Frame& f, State& s, bool marks_are_new) {
   SourceEdit& edit = source_edit();
   const std::string path = file_of_kernel(f.document.kernel);
   const OpenedFile* own = f.bench.files().of(f.document.kernel);
-  const bool here = own && file_name(s.file) == file_name(path), never = here && !own->ever && !own->trouble.empty();
+  const bool here = own && file_name(s.file) == file_name(path),
+             broken = here && !own->trouble.empty() && (!own->ever || newer_gave_no_kernel(f));
   if (!edit.wanted.empty() && here && edit.wanted == path) {
     if (const std::string why = edit.begin(s.editor, path, *own); !why.empty()) f.toast(why);
     edit.wanted.clear(), s.shown.clear(), s.errors.clear();
@@ -289,7 +292,7 @@ void keep_typing(Frame& f, State& s, bool marks_are_new) {
   // It came, and another kernel was chosen meanwhile.
   if (const OpenedFile* w = f.bench.files().of(edit.wanted); w && !w->compiling && edit.wanted != path)
     edit.wanted.clear();
-  if (!edit.is_on() && !never) return;
+  if (!edit.is_on() && !broken) return s.errors.clear();
   if (edit.is_on() && !edit.follow(*own)) {
     s.shown.clear();
     return f.toast(path + " has bytes or characters now that would not come back as they are: it is shown only");
@@ -366,8 +369,9 @@ void text_and_instructions(Frame& f, State& s, const Profile* profile, bool typi
     if (!typing && std::exchange(s.gave_way, false)) s.code = true;
     s.typing = typing;
   }
-  const bool code = s.code && (beside || room.y > t.em * 24);
-  if (s.code && !code && !typing) {
+  // Of a text that gave no kernel there are none, and what runs has other lines.
+  const bool code = s.code && (beside || room.y > t.em * 24) && (typing || !newer_gave_no_kernel(f));
+  if (s.code && !code && !typing && !newer_gave_no_kernel(f)) {
     dim_text(t, "no room for instructions: a wider or a higher panel has them");
     room.y = std::max(t.em * 3, room.y - ImGui::GetTextLineHeightWithSpacing());
   }
@@ -386,8 +390,8 @@ void text_and_instructions(Frame& f, State& s, const Profile* profile, bool typi
   ImGui::PopFont();
   keys_of_reader(f, s.file, "source");
   const size_t caret = s.editor.GetMainCursorPosition().line;
-  s.caret_seen =
-      (typing || s.find.is_open()) && caret >= s.editor.GetFirstVisibleRow() && caret <= s.editor.GetLastVisibleRow();
+  const bool kept = typing || s.find.is_open() || static_cast<int>(caret) + 1 == s.pointed.line;  // where one was led
+  s.caret_seen = kept && caret >= s.editor.GetFirstVisibleRow() && caret <= s.editor.GetLastVisibleRow();
   const OpenedFile* file = f.bench.files().of(f.document.kernel);
   if (!code && profile && profile->samples.samples > 0 && (!file || file->ever)) s.pane.ask(f);
   if (code) {
@@ -428,7 +432,8 @@ void draw_source(Frame& f) {
   if (!files) f.wish([kernel](Workbench& b) { b.sources().want(kernel); });
   // What is typed stays there, with the keyboard, while the engine's copy of it comes.
   std::vector<SourceText> typed;
-  if (const OpenedFile* own = f.bench.files().of(kernel); own && (!files || files->front().file.empty()))
+  if (const OpenedFile* own = f.bench.files().of(kernel);
+      own && (!files || files->front().file.empty() || newer_gave_no_kernel(f)))
     typed = {{file_of_kernel(kernel), own->text}}, files = &typed;
   if (!files) {
     empty_state(t, kernel.empty() ? "No kernel is chosen" : "Reading the source",
@@ -471,9 +476,13 @@ void draw_source(Frame& f) {
     s.writes = t.kernel, s.reads = t.accent, s.strays = t.wrong, s.fills = t.warning;
   }
   if (fresh) {
+    // Who follows a file that is written elsewhere goes on looking at the same lines.
+    const bool same = s.shown == kernel + " " + s.file;
+    const size_t top = same ? s.editor.GetFirstVisibleRow() : 0;
     s.shown = kernel + " " + s.file, s.print = print;
     s.editor.SetLanguage(source_language(s.file));
     s.editor.SetText(*text);
+    if (same) s.editor.ScrollToLine(top, TextEditor::Scroll::alignTop);
     s.link = {}, s.cursor = s.editor.GetMainCursorPosition(), s.texts++;
   }
   // What its verdict names stands beside what the element's trace knows.

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <imgui.h>
+#include <imgui_internal.h>
+#include <utility>
 
 #include "app/model/text_before.h"
 #include "app/ui/panel.h"
@@ -428,6 +430,35 @@ void first_failing(Frame& f, const Report& r) {
   }
 }
 
+// What a person asked for is in sight as soon as it is looked for, and when it has come: the panel may be low. state: 0
+// where nothing was asked for; another number once there is more to be seen.
+struct InSight {
+  uint64_t last = 0;
+  int frames = 0;  // until its height is known
+};
+void in_sight(Frame& f, InSight& s, uint64_t state, void (*part)(Frame&, const Report&), const Report& r) {
+  if (state && std::exchange(s.last, state) != state) s.frames = 3;
+  ImGui::BeginGroup();
+  part(f, r);
+  ImGui::EndGroup();
+  if (s.frames <= 0) return;
+  s.frames--;
+  ImGui::ScrollToItem(ImGuiScrollFlags_KeepVisibleEdgeY);
+  f.again_in(0);
+}
+
+void edit_in_sight(Frame& f, const Report& r) {
+  static InSight s;
+  const Mending& m = f.bench.mending();
+  in_sight(f, s, m.asks_for(r) ? 2 * r.serial : m.of(r) ? 2 * r.serial + 1 : 0, mending, r);
+}
+
+void others_in_sight(Frame& f, const Report& r) {
+  static InSight s;
+  const Checking& c = f.bench.checks().now();
+  in_sight(f, s, !c.is_about(f.document) ? 0 : 2 * c.seed + 2 + (c.running ? 0 : 1), other_problems, r);
+}
+
 }  // namespace
 
 void draw_verdict(Frame& f) {
@@ -457,11 +488,11 @@ void draw_verdict(Frame& f) {
   first_failing(f, *r);
   // What somebody asked for, and what is of use where all is right, stands above the layers.
   const bool early = r->status == "right" || f.bench.checks().now().is_about(f.document);
-  mending(f, *r);
-  if (early) other_problems(f, *r);
+  edit_in_sight(f, *r);
+  if (early) others_in_sight(f, *r);
   ImGui::BeginGroup();  // one place to copy from
   layers(f, *r);
-  if (!early) other_problems(f, *r);
+  if (!early) others_in_sight(f, *r);
   draw_error_figures(f, *r);
   ImGui::EndGroup();
   copy_menu(f, "copy-verdict", [&] { return verdict_csv(*r); });

@@ -131,6 +131,18 @@ TEST(Tuning, KeepsWhatIsFasterAndGoesOnFromThere) {
   EXPECT_EQ(std::adjacent_find(engine.brought.begin(), engine.brought.end()), engine.brought.end());
 }
 
+// What made no difference may make one with what came after it.
+TEST(Tuning, EveryKnobIsTurnedAgainBehindOneThatWasKept) {
+  PlayedGpu engine;
+  engine.ms = [](const std::string& text) {
+    return !holds(text, "#pragma unroll 4") ? 4.0 : holds(text, "__restrict__") ? 2.0 : 3.0;
+  };
+  Tuning t(tuning_spec());
+  engine.play(t);
+  EXPECT_EQ(t.document()["changes"],
+            json({"the loop at line 7 unrolled 4 times", "__restrict__ on every pointer of a kernel"}));
+}
+
 // The control of all others: where nothing is faster, nothing is kept, and nothing is timed once more.
 TEST(Tuning, NothingIsKeptWhereNothingIsFaster) {
   PlayedGpu engine;

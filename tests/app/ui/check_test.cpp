@@ -66,6 +66,29 @@ TEST(CheckPanel, TheSmallestThatFailsCanBeOpened) {
   EXPECT_EQ(a->document().problem, before);
 }
 
+// Who asks sees what comes of it, on a laptop's screen as well.
+TEST(CheckPanel, WhatWasAskedForComesIntoSight) {
+  test::AppOnScreen a("", test::quick_document(60, "S4"));
+  a.screen.resize(1280, 720);
+  ASSERT_TRUE(a.screen.settle(*a));
+  a.screen.frames(*a, 8);
+  auto scroll = [] { return ImGui::FindWindowByName("Verdict")->Scroll.y; };
+  EXPECT_EQ(scroll(), 0) << "nobody has asked for anything";
+  a.screen.press(*a, ImGuiMod_Ctrl | ImGuiKey_F9);
+  const Report r = *a->bench().runs().report();
+  ASSERT_TRUE(a.screen.until(
+      *a, [&] { return a->bench().mending().of(r); }, 60));
+  a.screen.frames(*a, 8);
+  EXPECT_GT(scroll(), 0) << "the edit";
+  ImGui::SetScrollY(ImGui::FindWindowByName("Verdict"), 0);
+  a.screen.frames(*a, 8);
+  EXPECT_EQ(scroll(), 0) << "it is left where a person has put it";
+  a.screen.press(*a, check_key);
+  ASSERT_TRUE(over(a));
+  a.screen.frames(*a, 8);
+  EXPECT_GT(scroll(), 0) << "the other problems";
+}
+
 TEST(CheckPanel, StopsAndGivesWay) {
   test::AppOnScreen a("", test::quick_document(60, "direct"));
   ASSERT_TRUE(a.screen.settle(*a));

@@ -114,6 +114,11 @@ TEST_F(ComparedPanels, SourceSaysWhatIsNotRecorded) {
   EXPECT_TRUE(std::find(some.begin(), some.end(), "h200-kernelbench-74") == some.end());
   EXPECT_TRUE(std::is_sorted(some.begin(), some.end()));
   expect_said("Source", {"no samples of warps: ", "recordings that have some: h200-dac.d3, h200-dac.d3-f16"});
+  // Where there is less room it takes no more of it: the text's lines are what one came for.
+  a_->screen.resize(560, 500);
+  const std::string text = a_->said("Source");
+  EXPECT_TRUE(test::holds(text, "no samples of warps: ") && test::holds(text, "…")) << text;
+  EXPECT_FALSE(test::holds(text, some.back().c_str())) << text;
 }
 
 // Samples of a recording are of another build: that is said beside them.

@@ -1,8 +1,10 @@
 // Where panels lie at first, at the sizes of a screen, a laptop and a projector; numbers at a failing element.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <imgui_internal.h>
 
 #include "app/ui/panels/map_view.h"
+#include "app/ui/panels/source_place.h"
 #include "tests/app/model/benches.h"
 #include "tests/app/ui/screen.h"
 
@@ -68,6 +70,60 @@ TEST(Layout, NamesOfTabsAreWholeInNarrowWindows) {
       EXPECT_GE(from, bar.ScrollingRectMinX - 1) << p.title << " at " << width;
       EXPECT_LE(from + tab->Width, bar.ScrollingRectMaxX + 1) << p.title << " at " << width;
     }
+  }
+}
+
+// Nor is the tab in front out of sight where its bar has become narrower, or one beside it has come in front.
+TEST(Layout, TheTabInFrontIsInSight) {
+  test::AppOnScreen a(test::silent_engine);
+  a.screen.resize(1600, 1000);
+  a.screen.frames(*a, 12);
+  auto all_in_sight = [&](const std::string& when) {
+    a.screen.frames(*a, 40);  // a bar moves slowly to where it is wanted
+    for (const auto& p : panels()) {
+      const ImGuiWindow* w = ImGui::FindWindowByName(p.title);
+      if (!w || !w->DockNode || !w->DockNode->TabBar || !w->DockTabIsVisible) continue;
+      const ImGuiTabBar& bar = *w->DockNode->TabBar;
+      const ImGuiTabItem* tab = ImGui::TabBarFindTabByID(w->DockNode->TabBar, w->TabId);
+      ASSERT_TRUE(tab) << p.title;
+      const float from = bar.BarRect.Min.x + tab->Offset - bar.ScrollingAnim;
+      if (tab->Width > bar.ScrollingRectMaxX - bar.ScrollingRectMinX) continue;
+      EXPECT_GE(from, bar.ScrollingRectMinX - 1) << p.title << ", " << when;
+      EXPECT_LE(from + tab->Width, bar.ScrollingRectMaxX + 1) << p.title << ", " << when;
+    }
+  };
+  for (const char* panel : {"Occupancy", "Roofline", "Log", "Timeline"}) {
+    ImGui::SetWindowFocus(panel);
+    all_in_sight(std::string(panel) + " at 1600");
+    for (float scale : {1.0f, 1.5f, 2.0f, 1.0f})
+      for (float width : {1600.0f, 1280.0f, 1000.0f, 1600.0f}) {
+        a.screen.scale = scale;
+        a.screen.resize(width, 900);
+        all_in_sight(fmt::format("{} at {}, scale {}", panel, width, scale));
+      }
+  }
+}
+
+// A stage has less room for a text than a desk: the line that one was led to stays in sight.
+TEST(Layout, TheLineThatOneWasLedToStaysInSight) {
+  test::AppOnScreen a("", wrong());
+  a.screen.resize(1280, 720);
+  a->show_only("Source");
+  ASSERT_TRUE(a.screen.settle(*a));
+  View v = a->views().now();
+  v.selected = ElementIndex{0, 0};
+  a->apply(SetView{v, false});
+  ASSERT_TRUE(a.screen.settle(*a));
+  // Beside it and the one that reads stand marks, which are drawn of lines that are in sight.
+  auto marked = [&] {
+    a.screen.frames(*a, 4);
+    return a.screen.text(*a).find("!\nW") != std::string::npos;
+  };
+  go_in_source("s4.cu", 22);  // that writes it
+  EXPECT_TRUE(marked());
+  for (float height : {500.0f, 300.0f, 260.0f}) {
+    a.screen.resize(1280, height);
+    EXPECT_TRUE(marked()) << height;
   }
 }
 

@@ -155,5 +155,37 @@ TEST(Lessons, WhatThereIsNotIsRefused) {
   EXPECT_TRUE(holds(refused(R"({"title": "s", "problem": {"stride": 0}})"), "stride 0 must be"));
 }
 
+// A lesson that asks what a line lacks shows all of it, on a laptop's screen as well.
+TEST(Lessons, ALineThatIsAskedForIsWhole) {
+  test::AppOnScreen a;
+  a.screen.resize(1280, 720);
+  a->open(shipped_lessons().at(1).path);
+  ASSERT_TRUE(a->lesson()) << a->toast();
+  ASSERT_EQ(a->lesson()->steps.front().beside, "Source");
+  a.screen.frames(*a, 12);
+  const ImGuiWindow* source = ImGui::FindWindowByName("Source");
+  ASSERT_TRUE(source && source->DockTabIsVisible);
+  // "      int i = (j + p - k * d) / s;" behind the numbers, the letters and the bars of its lines.
+  EXPECT_GT(source->Size.x, a->theme().em * 0.5f * (34 + 4 + 2 + 7 + 6));
+}
+
+// Its height is of the window, not of what it has left of it: else the strip would have another one in every frame.
+TEST(Lessons, AStripKeepsItsHeight) {
+  test::AppOnScreen a(test::silent_engine);
+  a.screen.resize(420, 260);
+  a->open(shipped_lessons().front().path);
+  ASSERT_TRUE(a->lesson()) << a->toast();
+  a.screen.frames(*a, 6);
+  std::set<float> heights;
+  for (int i = 0; i < 6; i++) {
+    a.screen.frame(*a);
+    const ImGuiWindow* strip = ImGui::FindWindowByName("##lesson");
+    ASSERT_TRUE(strip);
+    heights.insert(strip->Size.y);
+  }
+  EXPECT_EQ(heights.size(), 1u);
+  EXPECT_NEAR(*heights.begin(), 260 * 0.45f, 2) << "it would need more";
+}
+
 }  // namespace
 }  // namespace convscope::ui

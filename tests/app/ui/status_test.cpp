@@ -50,6 +50,51 @@ TEST(StatusBar, KeepsTheVerdictInANarrowWindow) {
     EXPECT_FALSE(holds(narrow, part)) << part << "\n" << narrow;
 }
 
+// What a verdict is asked beside everything else is said where one looks for what is done, and Esc ends it.
+TEST(StatusBar, SaysWhatIsLookedForBesideAndEscEndsIt) {
+  test::AppOnScreen a("", test::quick_document(60, "S4"));
+  ASSERT_TRUE(a.screen.settle(*a));
+  auto says = [&](const char* words) { return holds(a.screen.text(*a), words); };
+  const Report* r = a->bench().runs().report().get();
+  ASSERT_TRUE(r && r->status == "wrong");
+  EXPECT_TRUE(says("idle") && !says("Cancel (Esc)"));
+
+  a.screen.press(*a, ImGuiMod_Ctrl | ImGuiKey_F9);
+  ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().mending().waits(); }));
+  EXPECT_TRUE(says("Cancel (Esc)") && says("looking for an edit")) << a.screen.text(*a);
+  a.screen.press(*a, ImGuiKey_Escape);
+  a.screen.frames(*a, 2);
+  EXPECT_FALSE(a->bench().mending().waits());
+  EXPECT_TRUE(says("idle") && !says("Cancel (Esc)") && says("Look for one"));
+
+  a.screen.press(*a, ImGuiMod_Shift | ImGuiKey_F9);
+  ASSERT_TRUE(a.screen.until(*a, [&] { return a->bench().checks().now().running; }));
+  EXPECT_TRUE(says("Cancel (Esc)") && says("other problems: ")) << a.screen.text(*a);
+  a.screen.press(*a, ImGuiKey_Escape);
+  a.screen.frames(*a, 2);
+  EXPECT_FALSE(a->bench().checks().now().running);
+  EXPECT_TRUE(says("idle") && !says("Cancel (Esc)"));
+}
+
+// One that is there at once is not worth a word: with every step of a slider the bar would flicker.
+TEST(StatusBar, NamesAnXrayThatTakesLonger) {
+  test::AppOnScreen a("", test::quick_document(60, "tiled"));
+  ASSERT_TRUE(a.screen.settle(*a));
+  Workbench& bench = a->bench();
+  bench.causes().want(*bench.runs().report(), true);
+  ASSERT_TRUE(bench.causes().waits());
+  // Without the engine's answers time passes on the screen alone.
+  a.screen.frame(*a, 0.1);
+  if (!bench.causes().waits()) GTEST_SKIP() << "it was there at once";
+  EXPECT_FALSE(holds(a.screen.text(*a), "x-ray: which index")) << "not yet";
+  for (int i = 0; i < 8 && bench.causes().waits(); i++) a.screen.frame(*a, 0.1);
+  if (!bench.causes().waits()) GTEST_SKIP() << "it was there at once";
+  EXPECT_TRUE(holds(a.screen.text(*a), "x-ray: which index")) << a.screen.text(*a);
+  a.screen.press(*a, ImGuiKey_Escape);
+  a.screen.frames(*a, 2);
+  EXPECT_FALSE(bench.causes().waits());
+}
+
 TEST(Ticks, OfValuesHaveRoom) {
   using plots::round_ticks;
   EXPECT_EQ(round_ticks(-0.5, 0.25, 120, 16).size(), 4u);
@@ -76,6 +121,35 @@ TEST(Words, ANumberKeepsItsUnitWhereTextWraps) {
             "took 12.3\u00a0µs; 4\u00a0KiB, 41\u00a0°C (2\u00a0GB/s)");
   for (const char* other : {"18 of 76 outputs", "a B 3", "0 Bytes", "channel 3 shifts", "% 3", " %", "s 1, p 0"})
     EXPECT_EQ(units_kept(other), other);
+}
+
+TEST(Words, ANameIsNotCutBehindItsDot) {
+  test::Screen screen;
+  screen.frame([] {
+    const std::string words = "it does not compile: mine.cu:12: expected a semicolon before x.y, as in a.b";
+    int cut = 0;
+    for (float width = 60; width < 700; width += 7) {
+      const std::string kept = names_kept(words, width);
+      std::string back = kept;
+      std::replace(back.begin(), back.end(), '\n', ' ');
+      EXPECT_EQ(back, words);
+      const char *at = kept.c_str(), *end = at + kept.size();
+      auto wraps = [&](const char* from) {
+        return ImGui::GetFont()->CalcWordWrapPosition(ImGui::GetFontSize(), from, end, width);
+      };
+      for (const char* next; at < end; at = next) {
+        next = wraps(at);
+        if (next >= end || next <= at) break;
+        // Where it has a line of its own and no room there, it is cut as every word is.
+        const std::string_view line(at, static_cast<size_t>(next - at));
+        if (next[-1] == '.' && *next != ' ' && line.find(' ') != line.npos) cut++;
+        while (next < end && (*next == ' ' || *next == '\n')) next++;
+      }
+    }
+    EXPECT_EQ(cut, 0);
+    EXPECT_EQ(names_kept("short", 10000), "short");
+    EXPECT_EQ(names_kept("", 10), "");
+  });
 }
 
 TEST(Ticks, OfDecadesAreOfOneKind) {

@@ -136,6 +136,11 @@ std::string tune_text(const json& d, const std::string& file) {
     out += fmt::format("    judged right on the asked problem and on {} small ones\n", part(d, "judged_on").size());
     for (const json& only : part(d, "only_for"))
       out += fmt::format("    ! right for {} alone\n", only.get<std::string>());
+  } else if (!part(d, "lines").empty()) {
+    out += fmt::format(
+        "\n  · {:.3g} times as fast, by the {} samples of each step alone: the file and this were not timed once "
+        "more\n",
+        number(d, "steps_speedup").value_or(1), whole(d, "samples").value_or(0));
   } else {
     out += "  · no change of the text makes it faster by more than its spread\n";
   }

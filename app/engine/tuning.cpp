@@ -359,6 +359,8 @@ json Tuning::document() const {
                 {"status", state_word(t.state)},
                 {"kept", t.kept},
                 {"median_ms", number_or_null(t.ms)},
+                {"steps_speedup", speedup_},
+                {"samples", spec_.samples},
                 {"speedup", number_or_null(t.speedup)},
                 {"verdict", word_or_null(t.verdict)}};
     if (!t.reason.empty()) one["reason"] = t.reason;

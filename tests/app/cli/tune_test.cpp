@@ -88,6 +88,13 @@ TEST(TuneText, WhereNothingWasFound) {
   const std::string none = tune_text(d, "mine.cu");
   EXPECT_TRUE(holds(none, "no change of the text makes it faster by more than its spread")) << none;
   EXPECT_TRUE(holds(none, "30 changes were not tried: the time was up")) << none;
+  // Interrupted: what was kept by then is there.
+  json kept = found();
+  kept["status"] = "none", kept["before"] = kept["after"] = kept["speedup"] = kept["verdict"] = nullptr;
+  kept["steps_speedup"] = 2.6, kept["samples"] = 9;
+  EXPECT_TRUE(holds(tune_text(kept, "mine.cu"), "mine.cu:6  + block=64\n")) << tune_text(kept, "mine.cu");
+  EXPECT_TRUE(holds(tune_text(kept, "mine.cu"), "2.6 times as fast, by the 9 samples of each step alone"))
+      << tune_text(kept, "mine.cu");
   // Found while forms were tried, and not seen in the last comparison.
   json again = found();
   again["status"] = "none", again["verdict"] = "SAME", again["speedup"] = 1.01;

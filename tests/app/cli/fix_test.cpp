@@ -74,6 +74,15 @@ TEST_F(FixCli, OneTermOfTheIndex) {
        "const int j = blockIdx.x * blockDim.x + threadIdx.y, co = blockIdx.y, n = blockIdx.z;",
        "const int j = blockIdx.x * blockDim.x + threadIdx.x, co = blockIdx.y, n = blockIdx.z;"},
       {"if (t < 0 || t % s != 0) continue;", "if (t < 0) continue;", "", "if (t % s != 0) continue;"},
+      // What an index's own text says of its extent.
+      {"const int i = t / s;\n      if (i < L) sum += x[(n * Cin + first + c) * L + i]",
+       "sum += x[(n * Cin + first + c) * L + t / s]",
+       "sum += x[(n * Cin + first + c) * L + t / s] * w[((first + c) * opg + co % opg) * K + k];",
+       "if (t / s < L) sum += x[(n * Cin + first + c) * L + t / s] * w[((first + c) * opg + co % opg) * K + k];"},
+      // Another layout, which is one change of the whole index.
+      {"w[((first + c) * opg + co % opg) * K + k]", "w[(co * Cin + c) * K + k]",
+       "if (i < L) sum += x[(n * Cin + first + c) * L + i] * w[(co * Cin + c) * K + k];",
+       "if (i < L) sum += x[(n * Cin + first + c) * L + i] * w[(c * opg + co) * K + k];"},
   };
   for (const Slip& slip : slips) {
     const Words problem = slip.groups ? layer + Words{"--groups", "2", "--trust"} : layer + Words{"--trust"};
@@ -205,7 +214,10 @@ class ModelNew(torch.nn.Module):
     const char *right, *wrong;
   };
   for (const Case& c :
-       {Case{"(L + 63) / 64, ", "L / 64, "}, Case{"stride, padding);\n  return", "padding, stride);\n  return"},
+       {Case{"(L + 63) / 64, ", "L / 64, "},
+        // Of the module: what it hands to the host code.
+        Case{"self.layer.weight, self.stride, self.padding)", "self.layer.weight, self.padding, self.stride)"},
+        Case{"stride, padding);\n  return", "padding, stride);\n  return"},
         Case{"atomicAdd(&y[(n * Cout + co) * Lout + j], v * w[(c * Cout + co) * K + k])",
              "y[(n * Cout + co) * Lout + j] += v * w[(c * Cout + co) * K + k]"}}) {
     const auto answer = fixed(changed_into(module, c.right, c.wrong), problem, "mine.py");

@@ -163,8 +163,7 @@ class Search {
       out_.right = true;
       return without("it is right on all small problems that edits are tried on");
     }
-    if (judged_right(kernel_, {wrong_.front()->problem()}))
-      return without("its text, made such that edits can be tried, does something else than before");
+    if (judged_right(kernel_, {wrong_.front()->problem()})) return another_when_edited();
     if (!right_like_it && is_of_python()) return ended();
     TextEdit so_far, enough;  // enough: for all problems like the asked one
     constexpr int most_edits = 4;
@@ -205,6 +204,20 @@ class Search {
                                                   "others",
                                                   grouped(out_.tried), it)
                                     : fmt::format("none of {} edits makes {}", grouped(out_.tried), it)));
+  }
+
+  // Made such that edits can be tried the text does something else than before: whether it is right is to be judged.
+  OneEditSearch another_when_edited() {
+    constexpr size_t most = 6;
+    std::vector<ConvProblem> problems;
+    for (const EditTrial* t : wrong_)
+      if (problems.size() < most && has_more(t->problem()).empty()) problems.push_back(t->problem());
+    if (problems.empty()) problems.push_back(wrong_.front()->problem());
+    const char* why = "its text, made such that edits can be tried, does something else than before";
+    out_.right = judged_right(kernel_, problems);
+    if (!out_.right) return without(why);
+    return without(
+        fmt::format("it was judged right on {} small problems; no edits were tried: {}", problems.size(), why));
   }
 
   // What a Python file's module hands to its host code: tried first, since there are few such edits and each leaves the

@@ -214,8 +214,7 @@ class Search {
       if (problems.size() < most && has_more(t->problem()).empty()) problems.push_back(t->problem());
     if (problems.empty()) problems.push_back(wrong_.front()->problem());
     const char* why = "its text, made such that edits can be tried, does something else than before";
-    out_.right = judged_right(kernel_, problems);
-    if (!out_.right) return without(why);
+    if (!(out_.right = judged_right(kernel_, problems))) return without(why);
     return without(
         fmt::format("it was judged right on {} small problems; no edits were tried: {}", problems.size(), why));
   }
@@ -414,12 +413,12 @@ class Search {
     if (q.padding > 0 && than.padding == 0) all.emplace_back("padding");
     return all;
   }
+  struct Less {
+    const char* where;
+    ConvProblem problem;
+  };
   // A right kernel of less than was asked for: where it is right, in words; "": nowhere that was looked at.
   std::string right_elsewhere() {
-    struct Less {
-      const char* where;
-      ConvProblem problem;
-    };
     std::vector<Less> all;
     auto add = [&](const char* where, auto change) {
       ConvProblem q = p_;
@@ -427,7 +426,6 @@ class Search {
       if (!(q == p_) && !check(q)) all.push_back({where, q});
     };
     if (p_.dtype != DType::f16) add("in f16", [](ConvProblem& q) { q.dtype = DType::f16; });
-    if (p_.dtype != DType::bf16) add("in bf16", [](ConvProblem& q) { q.dtype = DType::bf16; });
     if (p_.dilation > 1) add("without a dilation", [](ConvProblem& q) { q.dilation = 1; });
     if (p_.output_padding > 0) add("without an output_padding", [](ConvProblem& q) { q.output_padding = 0; });
     if (p_.dilation > 1 && p_.output_padding > 0)
@@ -435,10 +433,14 @@ class Search {
     for (const Less& less : all) {
       activity_.check();
       make_trials(kernel_, less.problem);
-      std::erase_if(trials_, [&](const auto& t) { return !has_more(t->problem(), less.problem).empty(); });
-      constexpr size_t few = 3;
-      if (trials_.size() < few) continue;
-      if (std::all_of(trials_.begin(), trials_.end(), [&](auto& t) { return right_in_all_orders(*t, false); }))
+      std::erase_if(trials_, [&](const auto& t) {
+        return !has_more(t->problem(), less.problem).empty() || t->problem().dtype != less.problem.dtype;
+      });
+      // Few of them, or none with as many channels, say little: what is wrong may not be seen there.
+      const bool deep =
+          std::any_of(trials_.begin(), trials_.end(), [](auto& t) { return t->problem().in_per_group() > 8; });
+      if (trials_.size() > 5 && (deep || p_.in_per_group() == 1) &&
+          std::all_of(trials_.begin(), trials_.end(), [&](auto& t) { return right_in_all_orders(*t, false); }))
         return fmt::format("it is right {}, on all {} small problems that were tried; ", less.where, trials_.size());
     }
     return "";

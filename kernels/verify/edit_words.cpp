@@ -63,6 +63,12 @@ class Edits {
         return one(site, 1, forgotten);
       case Kind::beyond:
         for (size_t i = 0; i < s.candidates.size(); i++) one(site, static_cast<uint16_t>(i + 1), seldom);
+        return;
+      case Kind::guard:
+        return guards(site, s);
+      case Kind::pairing:
+        for (size_t i = 0; i < s.candidates.size(); i++)
+          one(site, static_cast<unsigned>(i + 1), is_new(s, s.candidates[i]) ? off_by_one : seldom);
     }
   }
   void exchanged_arguments() {
@@ -129,7 +135,8 @@ class Edits {
     one(site, edits::plus_one, near);
     one(site, edits::minus_one, s.of == "1" ? seldom : near);  // rather left out
     if (s.number) {
-      one(site, edits::doubled, off_by_one), one(site, edits::halved, off_by_one);
+      one(site, edits::doubled, off_by_one);
+      if (s.of != "1") one(site, edits::halved, off_by_one);  // else it is 0, as minus_one has it
       return;
     }
     others(site, s, term, odd);
@@ -152,6 +159,21 @@ class Edits {
     if (s.op.starts_with(">"))
       for (size_t i = 0; i < s.candidates.size(); i++)
         one(site, static_cast<uint16_t>(edits::first_below + i), is_new(s, s.candidates[i]) ? forgotten : seldom);
+  }
+
+  // What an index's text says of its own extents is what is mostly forgotten.
+  void guards(size_t site, const EditSite& s) {
+    for (size_t i = 0; i < s.coordinates.size(); i++) {
+      const auto& c = s.coordinates[i];
+      const unsigned first = edits::first_guard + static_cast<unsigned>(i) * edits::guards;
+      one(site, first, forgotten);
+      for (size_t k = 0; k < s.candidates.size() && k + 1 < edits::guards; k++)
+        if (s.candidates[k] != c.text)
+          one(site, first + 1 + static_cast<unsigned>(k),
+              s.candidates[k] == c.extent ? forgotten
+              : c.extent.empty()          ? dropped
+                                          : odd);
+    }
   }
 
   const EditSites& all_;
@@ -213,6 +235,10 @@ class Texts {
                                            in_brackets(s.by, s.right <= Binds::product), s.leave));
       case Kind::beyond:
         return behind(s.begin, fmt::format("if ({} >= {}) {};", s.of, s.candidates[edit - 1], s.leave));
+      case Kind::guard:
+        return guarded(s, own, edit);
+      case Kind::pairing:
+        return {s.begin, s.end, fmt::format("{} * {} + {}", s.by, s.candidates[edit - 1], s.of)};
     }
     return {s.begin, s.begin, ""};
   }
@@ -222,6 +248,10 @@ class Texts {
   std::string right(const EditSite& s) const { return cuda_.substr(s.right_begin, s.end - s.right_begin); }
 
   std::string value(const EditSite& s, const std::string& own, Binds binds, unsigned edit) const {
+    // a - 1 + 1
+    const std::string_view one = edit == edits::plus_one ? " - 1" : edit == edits::minus_one ? " + 1" : "";
+    if (!one.empty() && binds == Binds::sum && own.ends_with(one))
+      return placed(s, own.substr(0, own.size() - one.size()), Binds::sum);
     const std::string as_sum = own, as_product = in_brackets(own, binds < Binds::product);
     if (s.number && edit < edits::first_of_other) {
       const long long n = std::atoll(own.c_str());
@@ -287,6 +317,18 @@ class Texts {
     std::string text = cuda_.substr(s.left_end, s.right_begin - s.left_end);
     const size_t at = text.find(s.op);
     return at == text.npos ? " " + op + " " : text.replace(at, s.op.size(), op);
+  }
+
+  static Change guarded(const EditSite& s, const std::string& own, unsigned edit) {
+    const unsigned which = (edit - edits::first_guard) / edits::guards,
+                   extent = (edit - edits::first_guard) % edits::guards;
+    const std::string more =
+        s.coordinates[which].text + (extent ? " < " + s.candidates[extent - 1] : std::string(" >= 0"));
+    if (s.begin == s.end) return {s.begin, s.end, "if (" + more + ") "};
+    const bool inside =
+        own.front() == '(' && closing(own, 0, '(', ')') + 1 == own.size() && own.find_first_of("|?=") == own.npos;
+    if (inside) return {s.end - 1, s.end - 1, " && " + more};
+    return {s.begin, s.end, in_brackets(own, s.left < Binds::both) + " && " + more};
   }
 
   std::string compared(const EditSite& s, const std::string& own, unsigned edit) const {

@@ -13,6 +13,8 @@
 #include "kernels/runtime/compile/host_code.h"
 #include "kernels/runtime/compile/modules.h"
 #include "kernels/runtime/compile/outside.h"
+#include "kernels/runtime/compile/python_edits.h"
+#include "kernels/runtime/compile/python_run.h"
 #include "kernels/runtime/registry.h"
 #include "kernels/verify/edit_trial.h"
 #include "kernels/verify/judge.h"
@@ -70,18 +72,19 @@ class Search {
   }
 
   // The small problems that it takes, with their memory.
-  void make_trials(const KernelDefinition& kernel) {
+  void make_trials(const KernelDefinition& kernel) { make_trials(kernel, p_); }
+  void make_trials(const KernelDefinition& kernel, const ConvProblem& p) {
     trials_.clear(), wrong_.clear(), right_.clear();
-    std::vector<ConvProblem> problems = small_and_longer_problems(kernel_, p_);
+    std::vector<ConvProblem> problems = small_and_longer_problems(kernel_, p);
     // As many channels as it was asked for, since sums may be made in parts; and a number of them that no part divides.
     for (const bool odd : {false, true}) {
-      ConvProblem deep = p_;
+      ConvProblem deep = p;
       constexpr int64_t most_inputs = 80;
-      deep.groups = std::min<int64_t>(p_.groups, 2), deep.batch = odd ? 2 : 1;
-      deep.length = std::min<int64_t>(p_.length, odd ? 20 : 12);
-      deep.in_channels = (odd ? 37 : std::min(p_.in_per_group(), most_inputs)) * deep.groups;
-      deep.out_channels = std::min<int64_t>(p_.out_per_group(), odd ? 7 : 3) * deep.groups;
-      if (p_.in_per_group() > 1) problems.push_back(deep);
+      deep.groups = std::min<int64_t>(p.groups, 2), deep.batch = odd ? 2 : 1;
+      deep.length = std::min<int64_t>(p.length, odd ? 20 : 12);
+      deep.in_channels = (odd ? 37 : std::min(p.in_per_group(), most_inputs)) * deep.groups;
+      deep.out_channels = std::min<int64_t>(p.out_per_group(), odd ? 7 : 3) * deep.groups;
+      if (p.in_per_group() > 1) problems.push_back(deep);
     }
     for (const ConvProblem& q : problems) {
       if (check(q) || !kernel_.unsupported(q).empty()) continue;
@@ -160,8 +163,8 @@ class Search {
       out_.right = true;
       return without("it is right on all small problems that edits are tried on");
     }
-    if (judged_right(kernel_, {wrong_.front()->problem()}))
-      return without("its text, made such that edits can be tried, does something else than before");
+    if (judged_right(kernel_, {wrong_.front()->problem()})) return another_when_edited();
+    if (!right_like_it && is_of_python()) return ended();
     TextEdit so_far, enough;  // enough: for all problems like the asked one
     constexpr int most_edits = 4;
     while (so_far.choices.empty() || so_far.edits < most_edits) {
@@ -195,11 +198,62 @@ class Search {
         return ended();
       }
     }
-    return without(spent() > seconds_
-                       ? fmt::format("none of {} edits that were tried makes it right; there was no time "
-                                     "for others",
-                                     grouped(out_.tried))
-                       : fmt::format("none of {} edits makes it right", grouped(out_.tried)));
+    const bool no_time = spent() > seconds_;
+    const std::string where = right_elsewhere(), it = where.empty() ? "it right" : "it so here";
+    return without(where + (no_time ? fmt::format("none of {} edits that were tried makes {}; there was no time for "
+                                                  "others",
+                                                  grouped(out_.tried), it)
+                                    : fmt::format("none of {} edits makes {}", grouped(out_.tried), it)));
+  }
+
+  // Made such that edits can be tried the text does something else than before: whether it is right is to be judged.
+  OneEditSearch another_when_edited() {
+    constexpr size_t most = 6;
+    std::vector<ConvProblem> problems;
+    for (const EditTrial* t : wrong_)
+      if (problems.size() < most && has_more(t->problem()).empty()) problems.push_back(t->problem());
+    if (problems.empty()) problems.push_back(wrong_.front()->problem());
+    const char* why = "its text, made such that edits can be tried, does something else than before";
+    if (!(out_.right = judged_right(kernel_, problems))) return without(why);
+    return without(
+        fmt::format("it was judged right on {} small problems; no edits were tried: {}", problems.size(), why));
+  }
+
+  // What a Python file's module hands to its host code: tried first, since there are few such edits and each leaves the
+  // compiled code as it is.
+  bool is_of_python() {
+    if (kernel_.text().starts_with(cuda_) || !has_python_module(kernel_.text())) return false;
+    const std::vector<PythonEdit> all = python_edits(kernel_.text());
+    activity_.phase("edits of " + kernel_.name(), all.size());
+    // Those that it must be right on come first: most edits are none.
+    std::vector<EditTrial*> first = wrong_;
+    std::erase_if(first, [&](EditTrial* t) { return !has_more(t->problem()).empty(); });
+    size_t judged = 0;
+    for (const PythonEdit& e : all) {
+      if (spent() > seconds_ || judged == most_judged) break;
+      out_.tried++;
+      activity_.advance(), activity_.check();
+      const std::string text = with_edit(kernel_.text(), e);
+      std::vector<EditTrial*> left;
+      std::vector<ConvProblem> problems;
+      const bool more_right = [&] {
+        const PythonTextInstead followed(kernel_.text(), text);
+        auto right = [](EditTrial* t) { return t->right(true, t->wrong_order); };
+        if (!std::all_of(first.begin(), first.end(), right) || !std::all_of(right_.begin(), right_.end(), right))
+          return false;
+        for (auto& t : trials_) right(t.get()) ? problems.push_back(t->problem()) : left.push_back(t.get());
+        return true;
+      }();
+      if (!more_right) continue;
+      judged++;
+      const size_t right = problems.size();
+      if (verified(text, {problems.front(), problems[right / 2], problems.back()}, 1, right)) {
+        wrong_ = left;
+        out_.edit->wrong_with = still_wrong_with();
+        return true;
+      }
+    }
+    return false;
   }
 
   // Blocks that add to one output, one after the other here: right in every order, and not on a GPU.
@@ -350,13 +404,46 @@ class Search {
 
   // What a problem has that the asked one has not, and a kernel may be made without: what it does there is another
   // question.
-  std::vector<std::string> has_more(const ConvProblem& q) const {
+  std::vector<std::string> has_more(const ConvProblem& q) const { return has_more(q, p_); }
+  static std::vector<std::string> has_more(const ConvProblem& q, const ConvProblem& than) {
     std::vector<std::string> all;
-    if (q.output_padding > 0 && p_.output_padding == 0) all.emplace_back("an output_padding");
-    if (q.dilation > 1 && q.kernel_size > 1 && p_.dilation == 1) all.emplace_back("a dilation");
-    if (q.stride > 1 && p_.stride == 1) all.emplace_back("a stride");
-    if (q.padding > 0 && p_.padding == 0) all.emplace_back("padding");
+    if (q.output_padding > 0 && than.output_padding == 0) all.emplace_back("an output_padding");
+    if (q.dilation > 1 && q.kernel_size > 1 && than.dilation == 1) all.emplace_back("a dilation");
+    if (q.stride > 1 && than.stride == 1) all.emplace_back("a stride");
+    if (q.padding > 0 && than.padding == 0) all.emplace_back("padding");
     return all;
+  }
+  struct Less {
+    const char* where;
+    ConvProblem problem;
+  };
+  // A right kernel of less than was asked for: where it is right, in words; "": nowhere that was looked at.
+  std::string right_elsewhere() {
+    std::vector<Less> all;
+    auto add = [&](const char* where, auto change) {
+      ConvProblem q = p_;
+      change(q);
+      if (!(q == p_) && !check(q)) all.push_back({where, q});
+    };
+    if (p_.dtype != DType::f16) add("in f16", [](ConvProblem& q) { q.dtype = DType::f16; });
+    if (p_.dilation > 1) add("without a dilation", [](ConvProblem& q) { q.dilation = 1; });
+    if (p_.output_padding > 0) add("without an output_padding", [](ConvProblem& q) { q.output_padding = 0; });
+    if (p_.dilation > 1 && p_.output_padding > 0)
+      add("without a dilation and an output_padding", [](ConvProblem& q) { q.dilation = 1, q.output_padding = 0; });
+    for (const Less& less : all) {
+      activity_.check();
+      make_trials(kernel_, less.problem);
+      std::erase_if(trials_, [&](const auto& t) {
+        return !has_more(t->problem(), less.problem).empty() || t->problem().dtype != less.problem.dtype;
+      });
+      // Few of them, or none with as many channels, say little: what is wrong may not be seen there.
+      const bool deep =
+          std::any_of(trials_.begin(), trials_.end(), [](auto& t) { return t->problem().in_per_group() > 8; });
+      if (trials_.size() > 5 && (deep || p_.in_per_group() == 1) &&
+          std::all_of(trials_.begin(), trials_.end(), [&](auto& t) { return right_in_all_orders(*t, false); }))
+        return fmt::format("it is right {}, on all {} small problems that were tried; ", less.where, trials_.size());
+    }
+    return "";
   }
   bool right_on_all_like_it(const TextEdit& e) {
     const MadeEdit made(e);
@@ -393,11 +480,17 @@ class Search {
   };
 
   bool verified(const EditSites& sites, const TextEdit& edit, size_t right) {
+    std::vector<ConvProblem> problems;
+    for (const EditTrial* t : right_on(edit)) problems.push_back(t->problem());
+    return verified(edited_text(kernel_.text(), cuda_, sites, edit), std::move(problems), edit.edits, right);
+  }
+  // problems: to be judged on, beside the asked one.
+  bool verified(std::string text, std::vector<ConvProblem> problems, int edits, size_t right) {
     OneEdit one;
-    one.text = edited_text(kernel_.text(), cuda_, sites, edit);
+    one.text = std::move(text);
     if (one.text.empty() || one.text == kernel_.text()) return false;
     one.lines = changed_lines(kernel_.text(), one.text);
-    one.edits = edit.edits;
+    one.edits = edits;
     one.problems = static_cast<int>(right), one.left = static_cast<int>(trials_.size() - right);
     const std::string name = "with-an-edit/" + short_name();
     const Unlisted unlisted{name};
@@ -408,8 +501,6 @@ class Search {
     } catch (const InputError&) {
     }
     if (!k) return false;
-    std::vector<ConvProblem> problems;
-    for (const EditTrial* t : right_on(edit)) problems.push_back(t->problem());
     constexpr double most_products = 3e7;  // some seconds
     if (walked_products(p_) <= most_products) problems.push_back(p_), one.asked = true;
     if (!judged_right(*k, problems)) return false;

@@ -202,6 +202,10 @@ FunctionParser::Expression FunctionParser::expression(Binds least) {
     if (op != "?" || least > Binds::choice) break;
     at_++;
     belongs_to(l, Binds::list, false);
+    size_t end = at_;  // of both values
+    for (int depth = 0; end < tokens_.size() && depth >= 0 && !is_at(end, ";") && (depth || !is_at(end, ",")); end++)
+      depth += is_at(end, "(") || is_at(end, "["), depth -= is_at(end, ")") || is_at(end, "]");
+    guard(l, end < tokens_.size() ? begin_of(end) : l.end);
     Expression a = expression(Binds::choice);
     whole(a), expect(":");
     Expression c = expression(Binds::choice);
@@ -209,6 +213,7 @@ FunctionParser::Expression FunctionParser::expression(Binds least) {
     belongs_to(a, Binds::choice, false), belongs_to(c, Binds::choice, true);
     l = {l.begin, c.end, Binds::choice};
   }
+  if (l.binds == Binds::sum) pairings(l);
   return l;
 }
 

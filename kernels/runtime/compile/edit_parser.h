@@ -85,9 +85,18 @@ class FunctionParser {
   void assignment();
   void barrier_at(size_t place);
   void clear_at(size_t place, const std::string& variable);
-  void header();  // at the ( of an if, a while, a switch
-  void body_of_loop();
+  void header(bool of_if);  // at the ( of an if, a while, a switch
+  void body_of_loop(bool in_block);
   void stop_behind(size_t place, const Expression& value, const std::string& name);
+
+  // ---- what may be lacking around an index, or be the wrong way round in it (edit_guards.cpp)
+  bool visible(std::string_view text) const;    // whether all that it names are whole numbers in scope
+  size_t end_of_statement(size_t token) const;  // the place behind it
+  size_t add_guard(EditSite site, std::string_view guarded);
+  std::string guard_of(size_t n) const;                   // what is called behind the condition
+  void guard(const Expression& condition, size_t until);  // of what stands behind the condition
+  void guard_statement(size_t token);
+  void pairings(const Expression& sum);
 
   // ---- expressions
   Expression expression(Binds least);

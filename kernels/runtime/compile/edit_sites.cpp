@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <regex>
 
+#include "kernels/base/trimmed.h"
 #include "kernels/runtime/compile/edit_parser.h"
 #include "kernels/runtime/compile/global_functions.h"
 #include "kernels/runtime/compile/host_functions.h"
+#include "kernels/runtime/compile/launch_lines.h"
 
 namespace convscope {
 namespace {
@@ -77,8 +79,14 @@ EditSites edit_sites(const std::string& cuda, EditsOf what, const std::set<int>&
   for (auto it = std::sregex_iterator(code.begin(), code.end(), constant); it != std::sregex_iterator(); ++it) {
     const auto at = static_cast<size_t>(it->position());
     if (std::none_of(functions.begin(), functions.end(),
-                     [&](const auto& f) { return at > f.parameters && at < f.end; }))
-      constants.push_back((*it)[1]);
+                     [&](const auto& f) { return at > f.parameters && at < f.end; })) {
+      // int a = 2, b = 4;
+      const auto names = static_cast<size_t>(it->position(1));
+      for (const std::string& one : list_parts(code.substr(names, code.find(';', names) - names)))
+        if (const std::string name = trimmed(one.substr(0, one.find('=')));
+            std::all_of(name.begin(), name.end(), is_word))
+          constants.push_back(name);
+    }
   }
   edits::Insertions insertions;
   for (const auto& f : functions) edits::FunctionParser(code, f, constants, what, without, all, insertions).parse();

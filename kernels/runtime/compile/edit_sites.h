@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/runtime/compile/edit_indices.h"
+
 namespace convscope {
 
 // How strongly an expression holds together, from weak to strong (C++'s operators, as far as they matter here).
@@ -24,6 +26,8 @@ struct EditSite {
     divisible,  // behind `int i = a/b;`: go no further unless b divides a
     jump,       // break, continue, return in a loop: continue, or break
     beyond,     // behind `int i = …;`: go no further where i is no place
+    guard,      // a condition, or a statement without one (begin == end): alone where a place is within an extent
+    pairing,    // a * of + b in an index: the other way round, b * another + a
   } kind = Kind::name;
   size_t begin = 0, end = 0;  // of its text; of a statement that may be lacking: where it would stand
   int line = 0;
@@ -33,11 +37,12 @@ struct EditSite {
   Binds left = Binds::name, right = Binds::name;
   Binds around = Binds::list;           // what the whole is an operand of; list: of nothing that could tear it apart
   bool is_right = false;                // and that it is its right operand
-  std::string of;                       // name: its text; clear, beyond: the variable; divisible: a
-  std::string by, leave;                // divisible: b; how to leave: "continue", "return"
+  std::string of;                       // name: its text; clear, beyond: the variable; divisible, pairing: a
+  std::string by, leave;                // divisible, pairing: b; how to leave: "continue", "return"
   int depth = 0;                        // of loops around it
-  std::vector<std::string> candidates;  // whole numbers in scope
-  size_t call = 0, argument = 0;        // call: not 0 where it is an argument, all of it, of this one
+  std::vector<std::string> candidates;  // whole numbers in scope; pairing: the extent as it is, and others
+  std::vector<edits::Coordinate> coordinates;  // guard: of what stands behind it, those that can be named there
+  size_t call = 0, argument = 0;               // call: not 0 where it is an argument, all of it, of this one
 
   static EditSite at(Kind kind, size_t begin, size_t end) {
     EditSite s;

@@ -164,7 +164,7 @@ void FunctionParser::block() {
 }
 
 // At its (; behind the ) afterwards.
-void FunctionParser::header() {
+void FunctionParser::header(bool of_if) {
   if (!is("(")) throw NotUnderstood();
   const size_t close = closing_token(at_);
   if (!attempt([&] {
@@ -172,12 +172,13 @@ void FunctionParser::header() {
         const Expression e = expression(Binds::choice);
         belongs_to(e, Binds::list, false);
         if (at_ != close) throw NotUnderstood();
+        if (of_if) guard(e, end_of_statement(close + 1));
       }))
     at_ = close;
   at_ = close + 1;
 }
 
-void FunctionParser::body_of_loop() {
+void FunctionParser::body_of_loop(bool in_block) {
   const bool left = leaves_;
   loops_++, leaves_ = true;
   if (is("{")) {
@@ -185,7 +186,7 @@ void FunctionParser::body_of_loop() {
     for (const auto& scope : scopes_) sums.insert(sums.end(), scope.sums.begin(), scope.sums.end());
     for (const auto& sum : sums) clear_at(tokens_[at_].end, sum);
   }
-  statement(false);
+  statement(in_block);
   loops_--, leaves_ = left;
 }
 
@@ -200,23 +201,23 @@ void FunctionParser::statement(bool in_block) {
     if (is("constexpr"))
       at_ = closing_token(at_ + 1) + 1;
     else
-      header();
+      header(true);
     statement(false);
     if (is("else")) at_++, statement(false);
     return;
   }
   if (is("while") || is("switch")) {
     const bool loop = is("while"), left = leaves_;
-    at_++, header();
-    if (loop) return body_of_loop();
+    at_++, header(false);
+    if (loop) return body_of_loop(in_block);
     leaves_ = false;
     statement(false);
     leaves_ = left;
     return;
   }
   if (is("do")) {
-    at_++, body_of_loop();
-    expect("while"), header(), expect(";");
+    at_++, body_of_loop(false);
+    expect("while"), header(false), expect(";");
     return;
   }
   if (is("for")) {
@@ -227,7 +228,11 @@ void FunctionParser::statement(bool in_block) {
           at_++;
           if (Declared d; !is(";") && !declaration(d)) assignment();
           expect(";");
-          if (!is(";")) belongs_to(expression(Binds::choice), Binds::list, false);
+          if (!is(";")) {
+            const Expression e = expression(Binds::choice);
+            belongs_to(e, Binds::list, false);
+            guard(e, end_of_statement(close + 1));
+          }
           expect(";");
           while (!is(")")) {
             assignment();
@@ -238,7 +243,7 @@ void FunctionParser::statement(bool in_block) {
       scopes_.back() = {};
     }
     at_ = close + 1;
-    body_of_loop();
+    body_of_loop(in_block);
     scopes_.pop_back();
     return;
   }
@@ -317,8 +322,10 @@ void FunctionParser::stop_behind(size_t place, const Expression& value, const st
 void FunctionParser::simple_statement(bool in_block) {
   Declared d;
   if (!declaration(d)) {
+    const size_t first = at_;
     assignment();
     expect(";");
+    if (in_block) guard_statement(first);
     return;
   }
   expect(";");

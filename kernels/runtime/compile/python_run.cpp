@@ -10,6 +10,7 @@
 #include "kernels/runtime/compile/load_inline.h"
 #include "kernels/runtime/compile/not_followed.h"
 #include "kernels/runtime/compile/noted.h"
+#include "kernels/runtime/compile/python_edits.h"
 #include "kernels/runtime/compile/python_walk.h"
 #include "kernels/runtime/compile/python_weights.h"
 
@@ -540,7 +541,7 @@ InlineSources python_sources(const ConvProblem& p, const Given& given, const cha
 
 Tensor python_module(const ConvProblem& p, const Given& given, const char* text,
                      std::span<const PythonFunction> functions, const PythonOperations& operations) {
-  const auto file = python_file(text);
+  const auto file = python_file(followed_text(text));
   return Module(*file, p, given, functions, operations).result();
 }
 

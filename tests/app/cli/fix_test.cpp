@@ -75,6 +75,15 @@ TEST_F(FixCli, OneTermOfTheIndex) {
        "const int j = blockIdx.x * blockDim.x + threadIdx.y, co = blockIdx.y, n = blockIdx.z;",
        "const int j = blockIdx.x * blockDim.x + threadIdx.x, co = blockIdx.y, n = blockIdx.z;"},
       {"if (t < 0 || t % s != 0) continue;", "if (t < 0) continue;", "", "if (t % s != 0) continue;"},
+      // What an index's own text says of its extent.
+      {"const int i = t / s;\n      if (i < L) sum += x[(n * Cin + first + c) * L + i]",
+       "sum += x[(n * Cin + first + c) * L + t / s]",
+       "sum += x[(n * Cin + first + c) * L + t / s] * w[((first + c) * opg + co % opg) * K + k];",
+       "if (t / s < L) sum += x[(n * Cin + first + c) * L + t / s] * w[((first + c) * opg + co % opg) * K + k];"},
+      // Another layout, which is one change of the whole index.
+      {"w[((first + c) * opg + co % opg) * K + k]", "w[(co * Cin + c) * K + k]",
+       "if (i < L) sum += x[(n * Cin + first + c) * L + i] * w[(co * Cin + c) * K + k];",
+       "if (i < L) sum += x[(n * Cin + first + c) * L + i] * w[(c * opg + co) * K + k];"},
   };
   for (const Slip& slip : slips) {
     const Words problem = slip.groups ? layer + Words{"--groups", "2", "--trust"} : layer + Words{"--trust"};
@@ -208,7 +217,10 @@ class ModelNew(torch.nn.Module):
     const char *right, *wrong;
   };
   for (const Case& c :
-       {Case{"(L + 63) / 64, ", "L / 64, "}, Case{"stride, padding);\n  return", "padding, stride);\n  return"},
+       {Case{"(L + 63) / 64, ", "L / 64, "},
+        // Of the module: what it hands to the host code.
+        Case{"self.layer.weight, self.stride, self.padding)", "self.layer.weight, self.padding, self.stride)"},
+        Case{"stride, padding);\n  return", "padding, stride);\n  return"},
         Case{"atomicAdd(&y[(n * Cout + co) * Lout + j], v * w[(c * Cout + co) * K + k])",
              "y[(n * Cout + co) * Lout + j] += v * w[(c * Cout + co) * K + k]"}}) {
     const auto answer = fixed(changed_into(module, c.right, c.wrong), problem, "mine.py");
@@ -216,6 +228,77 @@ class ModelNew(torch.nn.Module):
     EXPECT_EQ(answer["fix"]["edits"], 1) << c.wrong;
     EXPECT_TRUE(holds(answer["fix"]["text"].get<std::string>(), c.right)) << lines_of(answer)[0].second;
   }
+}
+
+// Blocks take rows from a counter that the host code clears: in the form in which edits are tried it does something
+// else, and it is right.
+TEST_F(FixCli, WhatCannotBeTriedIsJudged) {
+  constexpr const char* module = R"(import torch
+from torch.utils.cpp_extension import load_inline
+source = """
+#include <torch/extension.h>
+__device__ unsigned next_row;
+__global__ void rows(const float* x, const float* w, float* y, unsigned all, int Cin, int Cout, int K, int L, int Lout,
+                     int s, int p) {
+  __shared__ unsigned row;
+  while (true) {
+    if (threadIdx.x == 0) row = atomicAdd(&next_row, 1u);
+    __syncthreads();
+    const unsigned r = row;
+    __syncthreads();
+    if (r >= all) return;
+    const int co = r % Cout, n = r / Cout;
+    for (int j = threadIdx.x; j < Lout; j += blockDim.x) {
+      float sum = 0;
+      for (int c = 0; c < Cin; c++)
+        for (int k = 0; k < K; k++) {
+          const int t = j + p - k;
+          if (t >= 0 && t % s == 0 && t / s < L) sum += x[(n * Cin + c) * L + t / s] * w[(c * Cout + co) * K + k];
+        }
+      y[r * Lout + j] = sum;
+    }
+  }
+}
+torch::Tensor forward(torch::Tensor x, torch::Tensor w, int stride, int padding) {
+  const int N = x.size(0), Cin = x.size(1), L = x.size(2), Cout = w.size(1), K = w.size(2);
+  const int Lout = (L - 1) * stride - 2 * padding + K;
+  auto y = torch::empty({N, Cout, Lout}, x.options());
+  void* counter = nullptr;
+  cudaGetSymbolAddress(&counter, next_row);
+  cudaMemsetAsync(counter, 0, sizeof(unsigned), 0);
+  rows<<<4, 64>>>(x.data_ptr<float>(), w.data_ptr<float>(), y.data_ptr<float>(), N * Cout, Cin, Cout, K, L, Lout,
+                  stride, padding);
+  return y;
+}
+"""
+ext = load_inline(name="ext", cpp_sources="torch::Tensor forward(torch::Tensor x, torch::Tensor w, int stride, int padding);",
+                  cuda_sources=source, functions=["forward"])
+class ModelNew(torch.nn.Module):
+    def __init__(self, cin, cout, k, stride=1, padding=0, bias=False):
+        super().__init__()
+        self.layer = torch.nn.ConvTranspose1d(cin, cout, k, stride=stride, padding=padding, bias=bias)
+        self.stride, self.padding = stride, padding
+    def forward(self, x):
+        return ext.forward(x, self.layer.weight, self.stride, self.padding)
+)";
+  const auto answer = fixed(module,
+                            {"--batch", "2", "--in-channels", "6", "--out-channels", "4", "--kernel-size", "3",
+                             "--length", "40", "--stride", "2", "--padding", "1", "--trust"},
+                            "mine.py");
+  EXPECT_EQ(answer["status"], "right") << answer;
+  EXPECT_TRUE(answer["fix"].is_null()) << answer;
+}
+
+// Without a dilation it is right: that is said where no edit brings one in.
+TEST_F(FixCli, WhereItIsRight) {
+  std::string text = changed_into(gather, "- k * d;", "- k;");
+  text = changed_into(text, "int Lout, int s, int p, int d, int g)", "int Lout, int s, int p, int g)");
+  text = changed_into(text, "s,p,d,g", "s,p,g");
+  const auto r = run(Words{"fix", file("mine.cu", text), "--trust", "--json"} + layer);
+  EXPECT_EQ(r.code, 1) << r.err;
+  EXPECT_EQ(r.document()["status"], "none");
+  EXPECT_TRUE(r.document()["reason"].get<std::string>().starts_with("it is right without a dilation, on all "))
+      << r.document()["reason"];
 }
 
 // An exhibit has two faults of which each is seen on some problems: both are found, one after the other.

@@ -4,6 +4,10 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <set>
+#include <string_view>
+
+#include "kernels/runtime/compile/edit_indices.h"
+#include "kernels/runtime/compile/python_edits.h"
 
 namespace convscope {
 namespace {
@@ -48,6 +52,47 @@ TEST(EditWords, ConditionsAndStatements) {
   EXPECT_TRUE(texts.contains(with(loop, "    if (a % b != 0) continue;\n", test)));
   EXPECT_TRUE(texts.contains(with(loop, "    if (i >= c) continue;\n", test)));
   EXPECT_TRUE(texts.contains(with(loop, "    __syncthreads();\n", test)));
+}
+
+TEST(EditWords, GuardsAndLayouts) {
+  const auto texts = texts_of(function("  if (a > 0) y[(a * b + c) * 3 + a - b] = 1;\n  y[a * c + b * 2] = 2;\n"));
+  for (const char* right : {"  if (a > 0 && c < b) y[(a * b + c) * 3 + a - b] = 1;\n  y[a * c + b * 2] = 2;\n",
+                            "  if (a > 0 && a - b >= 0) y[(a * b + c) * 3 + a - b] = 1;\n  y[a * c + b * 2] = 2;\n",
+                            "  if (a > 0) y[(c * b + a) * 3 + a - b] = 1;\n  y[a * c + b * 2] = 2;\n",
+                            "  if (a > 0) y[(c * c + a) * 3 + a - b] = 1;\n  y[a * c + b * 2] = 2;\n",
+                            "  if (a > 0) y[(a * b + c) * 3 + a - b] = 1;\n  if (b * 2 < c) y[a * c + b * 2] = 2;\n"})
+    EXPECT_TRUE(texts.contains(function(right))) << right;
+}
+
+TEST(EditWords, CoordinatesOfAnIndex) {
+  auto words = [](std::string_view index) {
+    std::string all;
+    for (const auto& c : edits::coordinates_of(index)) all += c.text + " of " + c.extent + "; ";
+    return all;
+  };
+  EXPECT_EQ(words("(n * Cout + co) * Lout + j"), "j of Lout; co of Cout; ");
+  EXPECT_EQ(words("((long long)n * Cout + g * opg + v) * Lout + j0 + T * u"),
+            "j0 + T * u of Lout; g * opg + v of Cout; v of opg; ");
+  EXPECT_EQ(words("j + Lout * co"), "j of Lout; ");
+  EXPECT_EQ(words("t / s"), "t / s of ; ");
+  EXPECT_EQ(words("rows[n] + 1"), "");
+}
+
+TEST(EditWords, OfAPythonFilesModule) {
+  const std::string head =
+      "import torch\nSOURCE = \"\"\"void f(int a, int b);\"\"\"\nclass M(nn.Module):\n"
+      "    def forward(self, x):\n        ";
+  std::set<std::string> texts;
+  const std::string own = "y = e.run(x.transpose(1, 2), self.s[0], self.p * 2, k - 1 - self.p)\n";
+  for (const PythonEdit& e : python_edits(head + own)) texts.insert(with_edit(head + own, e));
+  for (const char* right : {"y = e.run(x.transpose(1, 2), self.p * 2, self.s[0], k - 1 - self.p)\n",
+                            "y = e.run(x.transpose(1, 2).contiguous(), self.s[0], self.p * 2, k - 1 - self.p)\n",
+                            "y = e.run(x.transpose(1, 2), self.p, self.p * 2, k - 1 - self.p)\n",
+                            "y = e.run(x.transpose(1, 2), self.s[0], self.p, k - 1 - self.p)\n",
+                            "y = e.run(x.transpose(1, 2), self.s[0], self.p * 2, self.s[0] * (k - 1) - self.p)\n",
+                            "y = e.run(x.transpose(1, 2), self.s[0], self.p * 2, k + 1 - self.p)\n"})
+    EXPECT_TRUE(texts.contains(head + right)) << right;
+  for (const std::string& text : texts) EXPECT_TRUE(text.starts_with(head)) << text;
 }
 
 // What is tried is called in the text, whose lines stay; constants of the compiler and what is not understood stay as

@@ -43,6 +43,8 @@ enum Arithmetic : unsigned { add = 1, subtract, multiply, divide, modulo, left, 
 enum Comparing : unsigned { less = 1, at_most, more, at_least, equal, unequal, always, not_negative, first_below = 16 };
 enum Logic : unsigned { exchanged = 1, left_alone, right_alone };
 enum Store : unsigned { other_way = 1, atomically };
+// Of a condition that is lacking: the number of its place, and the extent that this is to be below; 0: no less than 0.
+enum Guard : unsigned { first_guard = 16, guards = 64 };
 enum Barrier : unsigned { of_block = 1, of_warp };
 
 CONVSCOPE_EDIT unsigned chosen(unsigned site) {
@@ -314,6 +316,43 @@ CONVSCOPE_EDIT bool beyond(unsigned site, const V& v, const C&... c) {
   if (!chosen(site)) [[likely]]
     return false;
   return is_beyond(site, number(v), {number(c)...});
+}
+
+// Whether `own` holds, and what may be lacking beside it; place: that of its places which has this number.
+template <class P>
+CONVSCOPE_EDITED bool within(unsigned site, const P& place, std::initializer_list<int64_t> all) {
+  const unsigned edit = told(site, state.chosen[site]);
+  if (edit < first_guard) return true;
+  const int64_t v = place((edit - first_guard) / guards);
+  const unsigned extent = (edit - first_guard) % guards;
+  return extent == 0 ? v >= 0 : extent <= all.size() && v < all.begin()[extent - 1];
+}
+template <class O, class P, class... C>
+CONVSCOPE_EDIT bool guarded(unsigned site, const O& own, const P& place, const C&... c) {
+  if (!chosen(site)) [[likely]]
+    return static_cast<bool>(own);
+  return static_cast<bool>(own) && within(site, place, {number(c)...});
+}
+
+// A sum with a * of + b in it, `of` the first of all: with b * another + a, which is the one that is edited in.
+template <class P>
+CONVSCOPE_EDITED int64_t exchanged_pair(unsigned site, int64_t own, const P& both, std::initializer_list<int64_t> all) {
+  const unsigned edit = told(site, state.chosen[site]);
+  if (!edit || edit > all.size()) return own;
+  int64_t a = 0, b = 0;
+  both(a, b);
+  return own - (a * all.begin()[0] + b) + b * all.begin()[edit - 1] + a;
+}
+template <class T, class P, class... C>
+CONVSCOPE_EDIT auto pairing(unsigned site, T&& own, const P& both, const C&... c)
+    -> std::conditional_t<is_number<T>, std::remove_cvref_t<T>, T&&> {
+  if constexpr (is_number<T>) {
+    if (chosen(site)) [[unlikely]]
+      return static_cast<std::remove_cvref_t<T>>(exchanged_pair(site, number(own), both, {number(c)...}));
+    return own;
+  } else {
+    return static_cast<T&&>(own);
+  }
 }
 
 // a[i], that an edited index leaves no array with which it could harm anything.

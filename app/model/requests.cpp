@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/engine/json_fields.h"
+
 namespace convscope {
 using nlohmann::json;
 
@@ -33,6 +35,15 @@ Refusal refusal_of(const Answer& a) {
   else
     r.text = j.value("message", a.message);
   return r;
+}
+
+Failure failure_of(const Answer& a) {
+  if (a.kind != Answer::Kind::error) return {a.kind == Answer::Kind::hung ? "hung" : "crashed", a.message};
+  const Refusal refusal = refusal_of(a);
+  return {refusal.cancelled        ? "cancelled"
+          : refusal.exit_code == 4 ? "crashed"
+                                   : json_fields::text(json::parse(a.header), "code"),
+          refusal.text};
 }
 
 std::string trouble_of(const Answer& a) { return a.message.empty() ? refusal_of(a).text : a.message; }

@@ -19,6 +19,11 @@ struct Refusal {
 Refusal refusal_of(const Answer& a);
 // Why there is no result, whether the engine refused or ended.
 std::string trouble_of(const Answer& a);
+// The same with a code, as a Sweep and a Tuning ask for it: crashed, hung, cancelled, or an error answer's.
+struct Failure {
+  std::string code, message;
+};
+Failure failure_of(const Answer& a);
 // The engine ended at it.
 inline bool is_end(const Answer& a) { return a.kind == Answer::Kind::crashed || a.kind == Answer::Kind::hung; }
 // The engine has not the result that was asked about: it ended, and another one has taken its place.

@@ -142,17 +142,10 @@ void Sweeps::took(Sweeping& s, const Answer& a) {
     s.sweep->took(json::parse(a.header));
     return next(s);
   }
-  std::string code = a.kind == Answer::Kind::hung ? "hung" : "crashed", message = a.message;
-  if (a.kind == Answer::Kind::error) {
-    const Refusal refusal = refusal_of(a);
-    message = refusal.text;
-    code = refusal.cancelled        ? "cancelled"
-           : refusal.exit_code == 4 ? "crashed"
-                                    : json_fields::text(json::parse(a.header), "code");
-  }
-  if (s.sweep->failed(code, message)) return next(s);
+  const Failure failure = failure_of(a);
+  if (s.sweep->failed(failure.code, failure.message)) return next(s);
   s.running = false, s.now.clear(), s.serial++;
-  s.trouble = code == "cancelled" ? sweep_stopped : message;
+  s.trouble = failure.code == "cancelled" ? sweep_stopped : failure.message;
 }
 
 }  // namespace convscope

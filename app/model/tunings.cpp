@@ -91,16 +91,9 @@ void Tunings::took(const Answer& a, bool brought) {
     now_.search->took(brought ? json::object() : json::parse(a.header));
     return next();
   }
-  std::string code = a.kind == Answer::Kind::hung ? "hung" : "crashed", message = a.message;
-  if (a.kind == Answer::Kind::error) {
-    const Refusal refusal = refusal_of(a);
-    message = refusal.text;
-    code = refusal.cancelled        ? "cancelled"
-           : refusal.exit_code == 4 ? "crashed"
-                                    : json_fields::text(json::parse(a.header), "code");
-  }
-  if (now_.search->failed(code, message)) return next();
-  end(message);
+  const Failure failure = failure_of(a);
+  if (now_.search->failed(failure.code, failure.message)) return next();
+  end(failure.message);
 }
 
 void Tunings::end(std::string trouble) {

@@ -97,8 +97,8 @@ int screenshot(const ScreenshotOptions& o) {
       const Workbench& bench = app.bench();
       const bool waits =
           bench.inventory().knows_devices() && bench.waits_for_a_person(app.document());  // no report will come
-      const bool settled = app.settled() && app.lesson_shown() && (bench.report_of(app.document()) || waits) &&
-                           !bench.explaining().waits();
+      const bool settled = app.settled() && !bench.tunings().now().running && app.lesson_shown() &&
+                           (bench.report_of(app.document()) || waits) && !bench.explaining().waits();
       quiet = settled ? quiet + 1 : 0;
       if (quiet == 4 && next_action < o.actions.size()) {
         app.apply(ui::RunAction{o.actions[next_action++]});

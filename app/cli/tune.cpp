@@ -15,6 +15,7 @@
 #include "kernels/base/text.h"
 #include "kernels/runtime/registry.h"
 #include "kernels/verify/edit_words.h"
+#include "profiling/statistics/compare.h"
 
 namespace convscope {
 using json_fields::number;
@@ -46,7 +47,10 @@ void require_gpu(Session& session, const std::string& device) {
 
 std::string form_line(const json& t) {
   const auto speedup = number(t, "speedup");
-  return fmt::format("  {}  {:<44} {:>9}  {:>7}  {}\n", t.value("kept", false) ? "✓" : "·", text(t, "change"),
+  // The same change comes again behind those that were kept.
+  const size_t behind = part(t, "with").size();
+  const std::string change = text(t, "change") + (behind ? fmt::format(" (+{})", behind) : "");
+  return fmt::format("  {}  {:<44} {:>9}  {:>7}  {}\n", t.value("kept", false) ? "✓" : "·", change,
                      time_text(number(t, "median_ms").value_or(0)), speedup ? fmt::format("{:.3g}×", *speedup) : "–",
                      text(t, "verdict"));
 }
@@ -68,7 +72,8 @@ std::string forms_text(const json& tried) {
     return !kept(a) && number(a, "speedup").value_or(0) > number(b, "speedup").value_or(0);
   });
   if (timed.size() > most_lines) timed.resize(most_lines);
-  std::string out = timed.empty() ? "" : "  against the best form by then, in the same turns:\n";
+  std::string out =
+      timed.empty() ? "" : "  against the best form by then, in the same turns; (+1): behind a change that was kept:\n";
   for (const auto& t : timed) out += form_line(t);
   if (all > timed.size()) out += fmt::format("     and {} slower ones\n", all - timed.size());
   return out + fmt::format("\n  {} form{} timed; {} wrong, {} not run (--json says why)\n", all, all == 1 ? "" : "s",
@@ -159,6 +164,9 @@ int verb_tune(const CommonOptions& common, const ProblemOptions& problem, const 
   const RunRequest r = problem.request(options.kernel, common.device);
   for (const auto* s : {&r.inputs.x, &r.inputs.w, &r.inputs.b})
     if (s->kind == InputKind::file) throw InputError("input", s->file, "is a file: tune draws its inputs");
+  if (const int least = CompareRules{}.least_samples; r.samples > 0 && r.samples < least)
+    throw InputError("samples", std::to_string(r.samples),
+                     fmt::format("must be at least {}: of fewer no form is known to be faster", least));
   const std::string file = file_of_kernel(r.kernel);
   read_kernel_file(file);  // what is wrong with it is said before what is missing here
   Session session(common);

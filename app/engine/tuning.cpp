@@ -359,8 +359,6 @@ json Tuning::document() const {
                 {"status", state_word(t.state)},
                 {"kept", t.kept},
                 {"median_ms", number_or_null(t.ms)},
-                {"steps_speedup", speedup_},
-                {"samples", spec_.samples},
                 {"speedup", number_or_null(t.speedup)},
                 {"verdict", word_or_null(t.verdict)}};
     if (!t.reason.empty()) one["reason"] = t.reason;
@@ -388,6 +386,8 @@ json Tuning::document() const {
             {"only_for", best_.only},
             {"before", times(entry_of(compared_, spec_.request.kernel))},
             {"after", times(best)},
+            {"steps_speedup", speedup_},
+            {"samples", spec_.samples},
             {"speedup", number_or_null(number(held, "speedup"))},
             {"verdict", word_or_null(text(held, "verdict"))},
             {"judged_on", problems},

@@ -23,7 +23,7 @@ struct TuningSpec {
   std::string text;        // the file's
   bool by_hot = false;     // hot times decide, else cold ones
   bool for_layer = false;  // parameters of the layer may become constants
-  int samples = 9;         // of each time while forms are tried
+  int samples = 9;         // of each time while forms are tried; fewer than eight leave every verdict open (compare.h)
 };
 
 // One form that was tried.

@@ -469,7 +469,7 @@ void Changes::constants_of(const ConvProblem& p) {
     if (!set.empty()) r.push_back({f.head_end + 1, f.head_end + 1, set});
   }
   if (r.empty()) return;
-  add("constants of the layer", "stride, taps and what else the layer has as constants", r,
+  add("constants of the layer", "the layer's parameters as constants", r,
       fmt::format("layers of stride {}, kernel size {}, padding {}, dilation {}, groups {}", p.stride, p.kernel_size,
                   p.padding, p.dilation, p.groups));
 }

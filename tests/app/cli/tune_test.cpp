@@ -26,6 +26,7 @@ TEST(TuneCli, NeedsAGpuAndAFileOfItsUsers) {
            {{"tune", "missing.cu", "--trust"}, "kernel missing.cu is no file that is there"},
            {{"tune", file, "--trust", "--limit", "0"}, "limit 0 must be greater than 0 seconds"},
            {{"tune", file, "--trust", "--limit", "soon"}, "limit soon "},
+           {{"tune", file, "--trust", "--samples", "7"}, "samples 7 must be at least 8: of fewer no form is known"},
            {{"tune", file, "--trust", "--stride", "0"}, "stride 0 must"},
            {{"tune"}, "kernel is missing"}}) {
     r = convscope_run(words);
@@ -36,8 +37,9 @@ TEST(TuneCli, NeedsAGpuAndAFileOfItsUsers) {
 }
 
 json form(const char* change, const char* status, json ms, json speedup, const char* verdict, bool kept) {
-  return {{"knob", "k"},     {"change", change},   {"with", json::array()}, {"status", status},    {"kept", kept},
-          {"median_ms", ms}, {"speedup", speedup}, {"verdict", verdict},    {"reason", "a reason"}};
+  return {{"knob", "k"},        {"change", change},   {"with", kept ? json::array() : json::array({"the kept one"})},
+          {"status", status},   {"kept", kept},       {"median_ms", ms},
+          {"speedup", speedup}, {"verdict", verdict}, {"reason", "a reason"}};
 }
 json found() {
   const auto times = [](double ms, double noise) {
@@ -74,7 +76,8 @@ TEST(TuneText, SaysWhatWasFound) {
                     "judged right on the asked problem and on 3 small ones\n    ! right for layers of stride 2 "
                     "alone\n"))
       << text;
-  const size_t kept = text.find("✓  the kept one"), same = text.find("·  same one"), slow = text.find("·  slow one");
+  const size_t kept = text.find("✓  the kept one"), same = text.find("·  same one"),
+               slow = text.find("·  slow one (+1)  ");
   ASSERT_NE(slow, text.npos) << text;
   EXPECT_TRUE(kept < same && same < slow) << "what was kept first, then fast ones first\n" << text;
   EXPECT_TRUE(holds(text, "3 forms timed; 1 wrong, 1 not run")) << text;

@@ -117,6 +117,8 @@ TEST(Tuning, KeepsWhatIsFasterAndGoesOnFromThere) {
   EXPECT_DOUBLE_EQ(d["before"]["median_ms"], 4.0);
   EXPECT_DOUBLE_EQ(d["after"]["median_ms"], 1.6);
   EXPECT_DOUBLE_EQ(d["speedup"], 2.5);
+  EXPECT_DOUBLE_EQ(d["steps_speedup"], 2.5);
+  EXPECT_EQ(d["samples"], 9);
   EXPECT_EQ(d["text"], t.best_text());
   // In the samples that a verdict asks for, and the file's own form with it.
   EXPECT_EQ(engine.asked.back()["type"], "bench");

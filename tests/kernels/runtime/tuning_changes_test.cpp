@@ -134,7 +134,7 @@ TEST(TuningChanges, IndicesAndConstantsSayWhatTheyAreRightFor) {
       << "arguments are as they are given";
   ConvProblem layer;
   layer.stride = 4, layer.kernel_size = 9, layer.padding = 3;
-  const std::string words = "stride, taps and what else the layer has as constants";
+  const std::string words = "the layer's parameters as constants";
   const std::string constants = with_change(text, words, "mine.cu", &layer);
   EXPECT_TRUE(holds(constants, "int64_t L, int stride, int pad, int K) { stride = 4; pad = 3; K = 9;\n")) << constants;
   EXPECT_TRUE(holds(with_change(constants, words, "mine.cu", &layer), "none of")) << "they are there";

@@ -74,6 +74,11 @@ std::vector<TuningProblem> tuning_problems(const ConvProblem& asked, bool for_la
     ConvProblem other = asked;
     other.stride = asked.stride == 3 ? 2 : 3, other.kernel_size = asked.kernel_size == 5 ? 4 : 5;
     other.padding = 1, other.dilation = asked.dilation == 2 ? 1 : 2, other.output_padding = 0;
+    other.bias = !asked.bias;
+    small(other, 6, 5, 150);
+    // What a file does for groups, or without them, is not to be lost where nothing asks for it.
+    other.groups = asked.groups == 1 ? 2 : 1;
+    other.in_channels = 6 * other.groups, other.out_channels = 5 * other.groups;
     small(other, 6, 5, 150);
   }
   ConvProblem short_one = asked;

@@ -270,11 +270,15 @@ TEST(Tuning, SmallProblemsAreOfTheLayer) {
   for (const bool for_layer : {false, true})
     for (const auto& c : tuning_problems(p, for_layer)) {
       EXPECT_TRUE(broken_rules(c.problem).empty());
-      EXPECT_EQ(c.problem.groups, 32);
+      EXPECT_TRUE(c.problem.groups == 32 || (!for_layer && c.problem.groups == 1));
       EXPECT_TRUE(!for_layer || c.problem.stride == 8);
       EXPECT_LT(c.problem.y_elements() * c.problem.kernel_size, int64_t{1} << 31);
     }
-  EXPECT_EQ(tuning_problems(p, false).size(), tuning_problems(p, true).size() + 1);
+  EXPECT_EQ(tuning_problems(p, false).size(), tuning_problems(p, true).size() + 2);
+  p.groups = 1, p.in_channels = 64;
+  const auto all = tuning_problems(p, false);
+  EXPECT_TRUE(std::any_of(all.begin(), all.end(), [](const auto& c) { return c.problem.groups == 2; }));
+  EXPECT_TRUE(std::any_of(all.begin(), all.end(), [](const auto& c) { return c.problem.bias; }));
 }
 
 }  // namespace

@@ -166,6 +166,11 @@ class Edits {
     for (size_t i = 0; i < s.coordinates.size(); i++) {
       const auto& c = s.coordinates[i];
       const unsigned first = edits::first_guard + static_cast<unsigned>(i) * edits::guards;
+      if (edits::is_of_thread(c)) {
+        const auto at = std::find(s.candidates.begin(), s.candidates.end(), c.extent) - s.candidates.begin();
+        one(site, first + 1 + static_cast<unsigned>(at), forgotten);
+        continue;
+      }
       one(site, first, forgotten);
       for (size_t k = 0; k < s.candidates.size() && k + 1 < edits::guards; k++)
         if (s.candidates[k] != c.text)
@@ -322,8 +327,10 @@ class Texts {
   static Change guarded(const EditSite& s, const std::string& own, unsigned edit) {
     const unsigned which = (edit - edits::first_guard) / edits::guards,
                    extent = (edit - edits::first_guard) % edits::guards;
-    const std::string more =
-        s.coordinates[which].text + (extent ? " < " + s.candidates[extent - 1] : std::string(" >= 0"));
+    const edits::Coordinate& c = s.coordinates[which];
+    const std::string more = c.text + (edits::is_of_thread(c) ? " == 0"
+                                       : extent               ? " < " + s.candidates[extent - 1]
+                                                              : " >= 0");
     if (s.begin == s.end) return {s.begin, s.end, "if (" + more + ") "};
     const bool inside =
         own.front() == '(' && closing(own, 0, '(', ')') + 1 == own.size() && own.find_first_of("|?=") == own.npos;

@@ -46,7 +46,7 @@ size_t FunctionParser::end_of_statement(size_t token) const {
   throw NotUnderstood();
 }
 
-size_t FunctionParser::add_guard(EditSite site, std::string_view guarded) {
+size_t FunctionParser::add_guard(EditSite site, std::string_view guarded, bool writes) {
   constexpr size_t most = 6;
   std::vector<std::string> extents;
   for (const std::string& index : indices_in(guarded))
@@ -60,6 +60,12 @@ size_t FunctionParser::add_guard(EditSite site, std::string_view guarded) {
       c.text = on_one_line(c.text);
       if (!c.extent.empty()) extents.push_back(c.extent);
       all.push_back(std::move(c));
+    }
+  // Of what threads have added up, one writes the sum: the block's first, or that of each warp.
+  if (writes)
+    for (const char* one : {first_of_block, first_of_warp}) {
+      site.coordinates.push_back({one, "1"});
+      extents.push_back("1");
     }
   if (site.coordinates.empty()) return 0;
   site.candidates = candidates("");
@@ -82,7 +88,8 @@ void FunctionParser::guard(const Expression& condition, size_t until) {
   if (f_.on_host || until <= condition.end) return;
   EditSite site = EditSite::at(EditSite::Kind::guard, condition.begin, condition.end);
   site.left = condition.binds;
-  const size_t n = add_guard(std::move(site), std::string_view(code_).substr(condition.end, until - condition.end));
+  const size_t n =
+      add_guard(std::move(site), std::string_view(code_).substr(condition.end, until - condition.end), false);
   if (!n) return;
   in_.open(condition.begin, fmt::format("convscope::edits::guarded({}, ", n));
   in_.close(condition.end, guard_of(n));
@@ -92,8 +99,11 @@ void FunctionParser::guard(const Expression& condition, size_t until) {
 void FunctionParser::guard_statement(size_t token) {
   if (f_.on_host) return;
   const size_t begin = begin_of(token), end = tokens_[at_ - 1].end;
-  const size_t n =
-      add_guard(EditSite::at(EditSite::Kind::guard, begin, begin), std::string_view(code_).substr(begin, end - begin));
+  const std::string_view text = std::string_view(code_).substr(begin, end - begin);
+  const size_t index = text.find('['), equals = text.find('=');
+  const bool writes = index < equals && equals != text.npos &&
+                      std::string_view(code_).substr(f_.body, f_.end - f_.body).find("threadIdx.x") != text.npos;
+  const size_t n = add_guard(EditSite::at(EditSite::Kind::guard, begin, begin), text, writes);
   if (n) in_.put(begin, fmt::format("if (!convscope::edits::guarded({}, true{}) ; else ", n, guard_of(n)));
 }
 

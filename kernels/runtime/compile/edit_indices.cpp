@@ -99,6 +99,10 @@ void look(std::string_view index, std::vector<Coordinate>& all) {
 
 }  // namespace
 
+bool is_of_thread(const Coordinate& c) {
+  return c.extent == "1" && (c.text == first_of_block || c.text == first_of_warp);
+}
+
 std::vector<Coordinate> coordinates_of(std::string_view index) {
   std::vector<Coordinate> all;
   look(index, all);

@@ -10,8 +10,11 @@ namespace convscope::edits {
 struct Coordinate {
   std::string text, extent;
 };
+// Of a thread, which is the first of its block, or of its warp, where it is below 1.
+inline constexpr const char *first_of_block = "threadIdx.x", *first_of_warp = "threadIdx.x % 32";
 // index: without comments, and without the brackets around it. Each once; what calls or has an index of its own is
 // none.
+bool is_of_thread(const Coordinate& c);
 std::vector<Coordinate> coordinates_of(std::string_view index);
 
 // `a * of + b` in a sum, each a place in its text. Exchanged it is `b * another + a`.

@@ -92,7 +92,7 @@ class FunctionParser {
   // ---- what may be lacking around an index, or be the wrong way round in it (edit_guards.cpp)
   bool visible(std::string_view text) const;    // whether all that it names are whole numbers in scope
   size_t end_of_statement(size_t token) const;  // the place behind it
-  size_t add_guard(EditSite site, std::string_view guarded);
+  size_t add_guard(EditSite site, std::string_view guarded, bool writes);
   std::string guard_of(size_t n) const;                   // what is called behind the condition
   void guard(const Expression& condition, size_t until);  // of what stands behind the condition
   void guard_statement(size_t token);

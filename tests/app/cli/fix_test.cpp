@@ -126,6 +126,28 @@ TEST_F(FixCli, NothingIsFoundWhereNothingIsToBe) {
   EXPECT_TRUE(holds(r.err, "limit 0 must be greater than 0 seconds")) << r.err;
 }
 
+// Threads add up among themselves, and one of them is to write.
+TEST_F(FixCli, OneThreadWritesTheSum) {
+  const auto answer =
+      fixed(R"(// convscope: launch warp grid=N*Cout*Lout block=32 args=x,w,y,Cin,Cout,K,L,Lout,s,p,d supports=g==1
+__global__ void warp(const float* x, const float* w, float* y, int Cin, int Cout, int K, int L, int Lout, int s, int p,
+                     int d) {
+  const int id = blockIdx.x, j = id % Lout, co = id / Lout % Cout, n = id / Lout / Cout;
+  float sum = 0;
+  for (int c = threadIdx.x; c < Cin; c += 32)
+    for (int k = 0; k < K; k++) {
+      const int t = j + p - k * d;
+      if (t < 0 || t % s != 0 || t / s >= L) continue;
+      sum += x[(n * Cin + c) * L + t / s] * w[(c * Cout + co) * K + k];
+    }
+  for (int step = 16; step > 0; step /= 2) sum += __shfl_down_sync(0xffffffffu, sum, step);
+  y[id] = sum;
+}
+)",
+            layer + Words{"--trust"});
+  EXPECT_EQ(lines_of(answer), (Lines{{"y[id] = sum;", "if (threadIdx.x == 0) y[id] = sum;"}})) << answer;
+}
+
 TEST_F(FixCli, IsWrittenIntoTheFile) {
   if (test::under_sanitizer) GTEST_SKIP() << test::ends_without_words;
   const std::string at = file("mine.cu", changed_into(gather, "j + p - k * d;", "j - k * d;"));

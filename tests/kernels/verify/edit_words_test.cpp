@@ -64,6 +64,15 @@ TEST(EditWords, GuardsAndLayouts) {
     EXPECT_TRUE(texts.contains(function(right))) << right;
 }
 
+TEST(EditWords, OneThreadOfABlockOrAWarpWrites) {
+  const auto texts = texts_of(function("  a = threadIdx.x;\n  y[b] = a;\n"));
+  EXPECT_TRUE(texts.contains(function("  a = threadIdx.x;\n  if (threadIdx.x == 0) y[b] = a;\n")));
+  EXPECT_TRUE(texts.contains(function("  a = threadIdx.x;\n  if (threadIdx.x % 32 == 0) y[b] = a;\n")));
+  EXPECT_FALSE(texts.contains(function("  a = threadIdx.x;\n  if (threadIdx.x < b) y[b] = a;\n")));
+  const auto alone = texts_of(function("  a = 1;\n  y[b] = a;\n"));
+  EXPECT_FALSE(alone.contains(function("  a = 1;\n  if (threadIdx.x == 0) y[b] = a;\n")));
+}
+
 TEST(EditWords, CoordinatesOfAnIndex) {
   auto words = [](std::string_view index) {
     std::string all;

@@ -37,6 +37,14 @@ Refusal refusal_of(const Answer& a) {
   return r;
 }
 
+InputSpec without_files(InputSpec inputs) {
+  const InputSpec usual;
+  if (inputs.x.kind == InputKind::file) inputs.x = usual.x;
+  if (inputs.w.kind == InputKind::file) inputs.w = usual.w;
+  if (inputs.b.kind == InputKind::file) inputs.b = usual.b;
+  return inputs;
+}
+
 Failure failure_of(const Answer& a) {
   if (a.kind != Answer::Kind::error) return {a.kind == Answer::Kind::hung ? "hung" : "crashed", a.message};
   const Refusal refusal = refusal_of(a);

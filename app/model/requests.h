@@ -9,6 +9,8 @@
 namespace convscope {
 
 RunRequest request_of(const Document& d);
+// Files are of one shape: where other problems are asked as well, their place is taken by what is usual.
+InputSpec without_files(InputSpec inputs);
 
 // The sentence of an error answer, and whether it is only a cancel.
 struct Refusal {

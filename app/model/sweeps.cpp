@@ -18,12 +18,7 @@ const std::string sweep_stopped = "stopped";
 SweepSpec sweep_of(const Document& d, const Axis& axis, const std::vector<std::string>& with) {
   SweepSpec spec;
   spec.base = d.problem, spec.axis = axis, spec.accuracy = d.accuracy, spec.device = d.device;
-  spec.inputs = d.inputs;
-  // Files are of one shape: their place is taken by what is usual.
-  const InputSpec usual;
-  if (spec.inputs.x.kind == InputKind::file) spec.inputs.x = usual.x;
-  if (spec.inputs.w.kind == InputKind::file) spec.inputs.w = usual.w;
-  if (spec.inputs.b.kind == InputKind::file) spec.inputs.b = usual.b;
+  spec.inputs = without_files(d.inputs);
   spec.kernels = {d.kernel};
   for (const auto& k : with)
     if (std::find(spec.kernels.begin(), spec.kernels.end(), k) == spec.kernels.end()) spec.kernels.push_back(k);

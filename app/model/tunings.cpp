@@ -47,7 +47,8 @@ void Tunings::begin(const Document& document, const std::string& text, TuningCho
   now_ = TuningNow();
   now_.serial = serial, now_.document = document, now_.before = text, now_.choice = choice;
   TuningSpec spec;
-  spec.request = request_of(document), spec.text = text, spec.for_layer = choice.for_layer, spec.by_hot = choice.by_hot;
+  spec.request = request_of(document), spec.request.inputs = without_files(document.inputs);
+  spec.text = text, spec.for_layer = choice.for_layer, spec.by_hot = choice.by_hot;
   try {
     now_.search = std::make_unique<Tuning>(spec);
   } catch (const InputError& e) {

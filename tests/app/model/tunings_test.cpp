@@ -80,6 +80,16 @@ TEST_F(TuningsTest, FormsAreCompiledJudgedAndTimed) {
   EXPECT_EQ(bench_->link().status().deaths, 0);
 }
 
+// Values of files are of one shape, and small problems are of others.
+TEST_F(TuningsTest, FilesOfValuesAreLeftOut) {
+  Document d = test::quick_document(60, "mine.cu");
+  d.device = "emulator", d.inputs.x.kind = InputKind::file, d.inputs.x.file = "x.npy";
+  bench_->tunings().begin(d, one_knob, {.by_hot = true});
+  EXPECT_EQ(now().search->spec().request.inputs.x.kind, InputSpec{}.x.kind);
+  EXPECT_EQ(bench_->tunings().of(d), &now());
+  bench_->tunings().stop();
+}
+
 // A form that ends its engine is one that is left out, and the window's engine knows nothing of it.
 TEST_F(TuningsTest, AFormThatCrashesIsLeftOut) {
   if (test::under_sanitizer) GTEST_SKIP() << test::ends_without_words;

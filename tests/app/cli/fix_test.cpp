@@ -197,13 +197,32 @@ __global__ void tile(const float* x, const float* w, const float* b, float* y, i
   }
 }
 
+// A module around CUDA that has forward(x, w, stride, padding).
+std::string module_around(const std::string& cuda) {
+  return R"(import torch
+from torch.utils.cpp_extension import load_inline
+source = """
+)" + cuda +
+         R"("""
+ext = load_inline(name="ext", cpp_sources="torch::Tensor forward(torch::Tensor x, torch::Tensor w, int stride, int padding);",
+                  cuda_sources=source, functions=["forward"])
+class ModelNew(torch.nn.Module):
+    def __init__(self, cin, cout, k, stride=1, padding=0, bias=False):
+        super().__init__()
+        self.layer = torch.nn.ConvTranspose1d(cin, cout, k, stride=stride, padding=padding, bias=bias)
+        self.stride, self.padding = stride, padding
+    def forward(self, x):
+        return ext.forward(x, self.layer.weight, self.stride, self.padding)
+)";
+}
+const Words layer_of_module{"--batch",  "2",  "--in-channels", "6", "--out-channels", "4", "--kernel-size", "3",
+                            "--length", "40", "--stride",      "2", "--padding",      "1", "--trust"};
+
 // Of the host code of a Python file, and of blocks that add to one output.
 TEST_F(FixCli, HostCodeAndAtomics) {
   if (test::under_sanitizer) GTEST_SKIP() << test::ends_without_words;
-  constexpr const char* module = R"(import torch
-from torch.utils.cpp_extension import load_inline
-source = """
-__global__ void scatter(const float* x, const float* w, float* y, int N, int Cin, int Cout, int K, int L, int Lout,
+  const std::string module = module_around(
+      R"(__global__ void scatter(const float* x, const float* w, float* y, int N, int Cin, int Cout, int K, int L, int Lout,
                         int s, int p) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x, c = blockIdx.y, n = blockIdx.z;
   if (i >= L) return;
@@ -222,19 +241,7 @@ torch::Tensor forward(torch::Tensor x, torch::Tensor w, int stride, int padding)
                                                Cout, K, L, Lout, stride, padding);
   return y;
 }
-"""
-ext = load_inline(name="ext", cpp_sources="torch::Tensor forward(torch::Tensor x, torch::Tensor w, int stride, int padding);",
-                  cuda_sources=source, functions=["forward"])
-class ModelNew(torch.nn.Module):
-    def __init__(self, cin, cout, k, stride=1, padding=0, bias=False):
-        super().__init__()
-        self.layer = torch.nn.ConvTranspose1d(cin, cout, k, stride=stride, padding=padding, bias=bias)
-        self.stride, self.padding = stride, padding
-    def forward(self, x):
-        return ext.forward(x, self.layer.weight, self.stride, self.padding)
-)";
-  const Words problem{"--batch",  "2",  "--in-channels", "6", "--out-channels", "4", "--kernel-size", "3",
-                      "--length", "40", "--stride",      "2", "--padding",      "1", "--trust"};
+)");
   struct Case {
     const char *right, *wrong;
   };
@@ -245,7 +252,7 @@ class ModelNew(torch.nn.Module):
         Case{"stride, padding);\n  return", "padding, stride);\n  return"},
         Case{"atomicAdd(&y[(n * Cout + co) * Lout + j], v * w[(c * Cout + co) * K + k])",
              "y[(n * Cout + co) * Lout + j] += v * w[(c * Cout + co) * K + k]"}}) {
-    const auto answer = fixed(changed_into(module, c.right, c.wrong), problem, "mine.py");
+    const auto answer = fixed(changed_into(module, c.right, c.wrong), layer_of_module, "mine.py");
     ASSERT_EQ(answer["status"], "fixed") << c.wrong << answer;
     EXPECT_EQ(answer["fix"]["edits"], 1) << c.wrong;
     EXPECT_TRUE(holds(answer["fix"]["text"].get<std::string>(), c.right)) << lines_of(answer)[0].second;
@@ -255,10 +262,7 @@ class ModelNew(torch.nn.Module):
 // Blocks take rows from a counter that the host code clears: in the form in which edits are tried it does something
 // else, and it is right.
 TEST_F(FixCli, WhatCannotBeTriedIsJudged) {
-  constexpr const char* module = R"(import torch
-from torch.utils.cpp_extension import load_inline
-source = """
-#include <torch/extension.h>
+  const std::string module = module_around(R"(#include <torch/extension.h>
 __device__ unsigned next_row;
 __global__ void rows(const float* x, const float* w, float* y, unsigned all, int Cin, int Cout, int K, int L, int Lout,
                      int s, int p) {
@@ -292,21 +296,8 @@ torch::Tensor forward(torch::Tensor x, torch::Tensor w, int stride, int padding)
                   stride, padding);
   return y;
 }
-"""
-ext = load_inline(name="ext", cpp_sources="torch::Tensor forward(torch::Tensor x, torch::Tensor w, int stride, int padding);",
-                  cuda_sources=source, functions=["forward"])
-class ModelNew(torch.nn.Module):
-    def __init__(self, cin, cout, k, stride=1, padding=0, bias=False):
-        super().__init__()
-        self.layer = torch.nn.ConvTranspose1d(cin, cout, k, stride=stride, padding=padding, bias=bias)
-        self.stride, self.padding = stride, padding
-    def forward(self, x):
-        return ext.forward(x, self.layer.weight, self.stride, self.padding)
-)";
-  const auto answer = fixed(module,
-                            {"--batch", "2", "--in-channels", "6", "--out-channels", "4", "--kernel-size", "3",
-                             "--length", "40", "--stride", "2", "--padding", "1", "--trust"},
-                            "mine.py");
+)");
+  const auto answer = fixed(module, layer_of_module, "mine.py");
   EXPECT_EQ(answer["status"], "right") << answer;
   EXPECT_TRUE(answer["fix"].is_null()) << answer;
 }

@@ -7,6 +7,7 @@
 #include "app/cli/out_file.h"
 #include "app/cli/session.h"
 #include "app/cli/verbs.h"
+#include "app/engine/codec.h"
 #include "app/engine/json_fields.h"
 #include "app/engine/kernel_file.h"
 #include "kernels/base/text.h"
@@ -48,6 +49,12 @@ void print(const json& answer, const ConvProblem& p, const std::string& file) {
              whole(fix, "judged").value_or(0), fix.value("asked", false) ? ", the asked one among them" : "");
   if (const std::string left = text(fix, "wrong_with"); !left.empty())
     fmt::print("  ✗ with {} it is wrong as before\n", left);
+  const json& drawn = fix.at("drawn");
+  const auto of = whole(drawn, "of").value_or(0), right = whole(drawn, "right").value_or(0);
+  if (of > 0 && right == of) fmt::print("  ✓ right on {} more that were drawn\n", of);
+  if (right < of)
+    fmt::print("  ✗ wrong on {} of {} more that were drawn; the first: {}\n", of - right, of,
+               describe(problem_from(drawn.at("wrong"))));
   fmt::print("\n  {}\n", in);
 }
 

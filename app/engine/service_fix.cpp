@@ -13,6 +13,14 @@
 namespace convscope {
 using nlohmann::json;
 
+namespace {
+
+json drawn_json(const DrawnProblems& d) {
+  return {{"right", d.right}, {"of", d.of}, {"wrong", d.wrong ? problem_json(*d.wrong) : json()}};
+}
+
+}  // namespace
+
 Service::Reply Service::fix(const json& request, std::span<const std::byte> payload, Activity& activity) {
   const RunRequest r = request_from(request, payload);
   // An exhibit's text is brought as a file's would be.
@@ -45,7 +53,7 @@ Service::Reply Service::fix(const json& request, std::span<const std::byte> payl
       lines.push_back({{"line", l.line}, {"before", l.before}, {"after", l.after}});
     fix = {{"lines", std::move(lines)},        {"text", found.edit->text},     {"edits", found.edit->edits},
            {"problems", found.edit->problems}, {"wrong_on", found.edit->left}, {"wrong_with", found.edit->wrong_with},
-           {"judged", found.edit->judged},     {"asked", found.edit->asked}};
+           {"judged", found.edit->judged},     {"asked", found.edit->asked},   {"drawn", drawn_json(found.edit->drawn)}};
   }
   json j = {{"kernel", r.kernel},
             {"problem", problem_json(r.problem)},

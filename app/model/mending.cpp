@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "app/engine/codec.h"
 #include "app/engine/json_fields.h"
 #include "app/model/requests.h"
 
@@ -21,6 +22,9 @@ Mend mend_from(const json& answer, uint64_t serial) {
   m.text = text(fix, "text"), m.wrong_with = text(fix, "wrong_with");
   m.edits = whole(fix, "edits").value_or(1), m.problems = whole(fix, "problems").value_or(0);
   m.judged = whole(fix, "judged").value_or(0), m.asked = fix.value("asked", false);
+  const json& drawn = part(fix, "drawn");
+  m.drawn = whole(drawn, "of").value_or(0), m.drawn_right = whole(drawn, "right").value_or(0);
+  if (const json& wrong = part(drawn, "wrong"); wrong.is_object()) m.drawn_wrong = describe(problem_from(wrong));
   for (const json& l : part(fix, "lines"))
     m.lines.push_back({static_cast<int>(whole(l, "line").value_or(0)), text(l, "before"), text(l, "after")});
   return m;

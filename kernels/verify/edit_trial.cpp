@@ -86,11 +86,18 @@ void EditTrial::take_memory(const Plan& plan) {
 
 bool EditTrial::can_run(const Plan& plan) {
   constexpr size_t most_workspace = size_t{1} << 28;
-  constexpr int64_t most_blocks = 1 << 16;
+  // Threads beyond an output end without passing a place of an edit: that many of them are no use either.
+  constexpr int64_t most_blocks = 1 << 16, many_threads = 200'000, times = 16;
+  const auto threads = [](const Plan& p) {
+    int64_t n = 0;
+    for (const Launch& l : p.launches()) n += l.grid.count() * l.block.count();
+    return n;
+  };
   if (plan.out_length() != p_.out_length() || plan.launches().empty() || plan.workspace_bytes() > most_workspace)
     return false;
   for (const Launch& l : plan.launches())
     if (!l.refused.empty() || !simt::launch_fault(l).empty() || l.grid.count() > most_blocks) return false;
+  if (threads(plan) > std::max(many_threads, times * threads(plan_))) return false;
   if (plan.out_length() > own_length_ || plan.workspace_bytes() > workspace_) take_memory(plan);
   simt::know_edited_memory(ranges_);
   return true;

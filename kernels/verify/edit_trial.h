@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,12 @@ namespace convscope {
 
 // Of threads: those that race are right in some.
 inline constexpr std::array<uint32_t, 4> thread_orders = {0, 0x5eed5, 0x1cafe, 0xb10c5};
+
+// How many of some problems that were drawn a kernel is right on.
+struct DrawnProblems {
+  int right = 0, of = 0;
+  std::optional<ConvProblem> wrong;  // the first that it is wrong on
+};
 
 // The edits that are made while it lives.
 class MadeEdit {

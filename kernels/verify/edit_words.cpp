@@ -41,6 +41,7 @@ class Edits {
         return name(site, s);
       case Kind::whole:
         one(site, edits::plus_one, off_by_one), one(site, edits::minus_one, off_by_one);
+        one(site, edits::plus_two, term);
         return others(site, s, seldom, odd);
       case Kind::arithmetic:
         return operands(site, s);
@@ -59,6 +60,8 @@ class Edits {
       case Kind::clear:
       case Kind::jump:
         return one(site, 1, slip);
+      case Kind::shape:
+        return;  // both at once: exchanged_arguments()
       case Kind::divisible:
         return one(site, 1, forgotten);
       case Kind::beyond:
@@ -71,10 +74,13 @@ class Edits {
           one(site, static_cast<unsigned>(i + 1), is_new(s, s.candidates[i]) ? off_by_one : seldom);
     }
   }
-  void exchanged_arguments() {
+  void exchanged_arguments(const std::vector<bool>& reached) {
+    for (size_t i = 1; i + 1 < all_.sites.size(); i++)
+      if (reached[i] && all_.sites[i].kind == Kind::shape && all_.sites[i + 1].kind == Kind::shape)
+        found_.push_back({{{i, 1}, {i + 1, 1}}, slip}), i++;
     std::map<size_t, std::vector<size_t>> calls;
     for (size_t i = 1; i < all_.sites.size(); i++)
-      if (all_.sites[i].call && !all_.sites[i].number) calls[all_.sites[i].call].push_back(i);
+      if (reached[i] && all_.sites[i].call && !all_.sites[i].number) calls[all_.sites[i].call].push_back(i);
     for (const auto& [call, arguments] : calls)
       for (size_t i = 0; i < arguments.size(); i++)
         for (size_t k = i + 1; k < arguments.size(); k++) {
@@ -111,6 +117,10 @@ class Edits {
   }
   void others(size_t site, const EditSite& s, int usual, int unusual) {
     for (size_t i = 0; i < s.candidates.size(); i++) {
+      if (s.candidates[i] == bytes_of_an_element) {
+        one(site, named(i, edits::times), slip);
+        continue;
+      }
       const bool fresh = is_new(s, s.candidates[i]);
       const int adds = fresh ? usual : std::max<int>(usual, seldom) + 1, else_ = fresh ? unusual : hardly;
       one(site, named(i, edits::plus), adds), one(site, named(i, edits::minus), adds);
@@ -124,6 +134,11 @@ class Edits {
   void name(size_t site, const EditSite& s) {
     const bool coordinate = s.of.find("Idx.") != s.of.npos;
     for (size_t i = 0; i < s.candidates.size(); i++) {
+      if (s.candidates[i] == bytes_of_an_element) continue;
+      if (std::isdigit(static_cast<unsigned char>(s.candidates[i].front()))) {
+        one(site, named(i, edits::itself), term);
+        continue;
+      }
       const bool both = coordinate && s.candidates[i].find("Idx.") != std::string::npos;
       one(site, named(i, edits::itself),
           s.number                     ? odd
@@ -136,7 +151,8 @@ class Edits {
     one(site, edits::minus_one, s.of == "1" ? seldom : near);  // rather left out
     if (s.number) {
       one(site, edits::doubled, off_by_one);
-      if (s.of != "1") one(site, edits::halved, off_by_one);  // else it is 0, as minus_one has it
+      // Of 1 it is 0, as minus_one has it; of 2 it is 1, likewise.
+      if (s.of != "1" && s.of != "2") one(site, edits::halved, off_by_one);
       return;
     }
     others(site, s, term, odd);
@@ -145,14 +161,21 @@ class Edits {
     const bool sum = s.op == "+" || s.op == "-";
     for (const auto& o : arithmetic)
       if (s.op != o.text) one(site, o.number, (o.binds == Binds::sum) != sum ? seldom : sum ? slip : dropped);
-    one(site, edits::left, dropped), one(site, edits::right, dropped);
+    // `+ 1` and `- 1` are what is mostly too much.
+    const bool one_more = sum && cuda_.compare(s.right_begin, s.end - s.right_begin, "1") == 0;
+    one(site, edits::left, one_more ? off_by_one : dropped), one(site, edits::right, dropped);
     if (s.op == "/" || s.op == "%") one(site, edits::floored, forgotten);
     if (s.op == "/") one(site, edits::ceiled, forgotten);
   }
   void compared(size_t site, const EditSite& s) {
     const bool order = s.op != "==" && s.op != "!=";
+    // `<` for `<=` is a slip, `>` for either is seldom one.
     for (const auto& o : comparisons)
-      if (s.op != o.text) one(site, o.number, (o.binds == Binds::order) == order ? slip : seldom);
+      if (s.op != o.text)
+        one(site, o.number,
+            (o.binds == Binds::order) != order   ? seldom
+            : order && s.op.front() != o.text[0] ? term
+                                                 : slip);
     one(site, edits::always, dropped);
     if (!order) return;
     if (s.op.starts_with("<")) one(site, edits::not_negative, forgotten);
@@ -208,7 +231,7 @@ class Texts {
     const std::string own = cuda_.substr(s.begin, s.end - s.begin);
     switch (s.kind) {
       case Kind::name:
-        return {s.begin, s.end, value(s, own, Binds::name, edit)};
+        return without_factor({s.begin, s.end, value(s, own, Binds::name, edit)});
       case Kind::whole:
         return {s.begin, s.end, value(s, own, s.left, edit)};
       case Kind::arithmetic:
@@ -244,6 +267,8 @@ class Texts {
         return guarded(s, own, edit);
       case Kind::pairing:
         return {s.begin, s.end, fmt::format("{} * {} + {}", s.by, s.candidates[edit - 1], s.of)};
+      case Kind::shape:
+        return {s.begin, s.end, s.by};
     }
     return {s.begin, s.begin, ""};
   }
@@ -251,6 +276,17 @@ class Texts {
  private:
   std::string left(const EditSite& s) const { return cuda_.substr(s.begin, s.left_end - s.begin); }
   std::string right(const EditSite& s) const { return cuda_.substr(s.right_begin, s.end - s.right_begin); }
+
+  // 1 * a and a * 1 are a.
+  Change without_factor(Change c) const {
+    if (c.text != "1") return c;
+    const size_t behind = cuda_.find_first_not_of(' ', c.end),
+                 before = c.begin ? cuda_.find_last_not_of(' ', c.begin - 1) : cuda_.npos;
+    if (before != cuda_.npos && cuda_[before] == '*') return {cuda_.find_last_not_of(' ', before - 1) + 1, c.end, ""};
+    const bool divided = before != cuda_.npos && (cuda_[before] == '/' || cuda_[before] == '%');
+    if (behind == cuda_.npos || cuda_[behind] != '*' || divided) return c;
+    return {c.begin, cuda_.find_first_not_of(' ', behind + 1), ""};
+  }
 
   std::string value(const EditSite& s, const std::string& own, Binds binds, unsigned edit) const {
     // a - 1 + 1
@@ -274,6 +310,8 @@ class Texts {
         return placed(s, as_product + " * 2", Binds::product);
       case edits::halved:
         return placed(s, as_product + " / 2", Binds::product);
+      case edits::plus_two:
+        return placed(s, as_sum + " + 2", Binds::sum);
     }
     const std::string& other = s.candidates[(edit - edits::first_of_other) / edits::others];
     switch ((edit - edits::first_of_other) % edits::others) {
@@ -414,7 +452,7 @@ std::vector<TextEdit> edits_at(const EditSites& all, const std::string& cuda, co
   Edits found(all, cuda);
   for (size_t i = 1; i < all.sites.size(); i++)
     if (reached[i]) found.at(i);
-  found.exchanged_arguments();
+  found.exchanged_arguments(reached);
   return std::move(found).found();
 }
 

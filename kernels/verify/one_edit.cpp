@@ -4,27 +4,23 @@
 #include <chrono>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <limits>
 #include <utility>
 
 #include "convscope/edits.h"
 #include "kernels/base/text.h"
-#include "kernels/problem/counts.h"
 #include "kernels/runtime/compile/edited.h"
 #include "kernels/runtime/compile/host_code.h"
 #include "kernels/runtime/compile/modules.h"
-#include "kernels/runtime/compile/outside.h"
 #include "kernels/runtime/compile/python_edits.h"
 #include "kernels/runtime/compile/python_run.h"
 #include "kernels/runtime/registry.h"
-#include "kernels/verify/edit_trial.h"
-#include "kernels/verify/judge.h"
-#include "kernels/verify/probe_inputs.h"
-#include "kernels/verify/xray_problems.h"
+#include "kernels/verify/edit_judge.h"
+#include "kernels/verify/edit_trials.h"
+#include "kernels/verify/edit_zeros.h"
 
 namespace convscope {
 namespace {
-
-constexpr uint64_t edits_seed = 0xed17;
 
 class Search {
  public:
@@ -33,7 +29,7 @@ class Search {
 
   OneEditSearch go() {
     activity_.phase("edits of " + kernel_.name());
-    cuda_ = cuda_source(kernel_.text(), short_name());
+    cuda_ = cuda_source(kernel_.text(), judge_.short_name());
     try {
       if (cuda_.find("__shared__") != cuda_.npos && lacks_a_barrier()) return ended();
       return of_everything();
@@ -46,7 +42,8 @@ class Search {
   struct Kept {
     TextEdit edit;
     size_t right = 0;
-    int rank = 0;  // of those that are right on all and as likely: the least is looked at first
+    int rank = 0;     // of those that are right on all and as likely: the least is looked at first
+    double work = 1;  // that it does more than before, in times
   };
   OneEditSearch without(std::string reason) {
     out_.reason = std::move(reason);
@@ -54,74 +51,42 @@ class Search {
   }
   OneEditSearch ended() {
     out_.seconds = spent();
+    // Several edits that are right on some problems by chance are none.
+    if (out_.edit && out_.edit->edits > 1 && out_.edit->drawn.right * 4 < out_.edit->drawn.of * 3) {
+      out_.edit.reset();
+      out_.reason = fmt::format(
+          "none of {} edits makes it right, nor do several together on others than the problems "
+          "that they were tried on",
+          grouped(out_.tried));
+    }
     return std::move(out_);
   }
+  const std::vector<std::unique_ptr<EditTrial>>& all_trials() const { return trials_.all(); }
+  const std::vector<EditTrial*>& wrong_ones() const { return trials_.wrong(); }
+  const std::vector<EditTrial*>& right_ones() const { return trials_.right(); }
+  bool right_like_it() const {
+    return std::all_of(wrong_ones().begin(), wrong_ones().end(),
+                       [&](const EditTrial* t) { return !has_more(t->problem(), p_).empty(); });
+  }
   double spent() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count(); }
-  static std::string file_of(const KernelDefinition& k) {
-    for (const char* end : {".cu:", ".py:"})
-      if (const size_t at = k.name().rfind(end); at != std::string::npos) return k.name().substr(0, at + 3);
-    return k.name();
-  }
-  std::string short_name() const { return noted_name(file_of(kernel_)); }
-  // A list of the file's own kernels, or of another form of it: the one that is this kernel.
-  const KernelDefinition* own_of(const std::vector<const KernelDefinition*>& all, const std::string& file) const {
-    const std::string behind = kernel_.name().substr(file_of(kernel_).size());
-    for (const auto* k : all)
-      if (k->name() == file + behind) return k;
-    return nullptr;
-  }
-
-  // The small problems that it takes, with their memory.
-  void make_trials(const KernelDefinition& kernel) { make_trials(kernel, p_); }
-  void make_trials(const KernelDefinition& kernel, const ConvProblem& p) {
-    trials_.clear(), wrong_.clear(), right_.clear();
-    std::vector<ConvProblem> problems = small_and_longer_problems(kernel_, p);
-    // As many channels as it was asked for, since sums may be made in parts; and a number of them that no part divides.
-    for (const bool odd : {false, true}) {
-      ConvProblem deep = p;
-      constexpr int64_t most_inputs = 80;
-      deep.groups = std::min<int64_t>(p.groups, 2), deep.batch = odd ? 2 : 1;
-      deep.length = std::min<int64_t>(p.length, odd ? 20 : 12);
-      deep.in_channels = (odd ? 37 : std::min(p.in_per_group(), most_inputs)) * deep.groups;
-      deep.out_channels = std::min<int64_t>(p.out_per_group(), odd ? 7 : 3) * deep.groups;
-      if (p.in_per_group() > 1) problems.push_back(deep);
-    }
-    for (const ConvProblem& q : problems) {
-      if (check(q) || !kernel_.unsupported(q).empty()) continue;
-      auto in = exact_inputs(q, edits_seed);
-      if (!in) continue;
-      try {
-        trials_.push_back(std::make_unique<EditTrial>(*emulator_, kernel, q, std::move(*in)));
-      } catch (const Cancelled&) {
-        throw;
-      } catch (const MissingError&) {
-        throw;
-      } catch (const std::exception&) {  // its host code does not take the problem
-      }
-    }
-    for (auto& t : trials_) t->know_cost();
-    std::stable_sort(trials_.begin(), trials_.end(),
-                     [](const auto& a, const auto& b) { return a->cost() < b->cost(); });
-  }
-
   // ---- barriers: threads that race may bring what is right in every order in which the emulator runs them
 
   bool lacks_a_barrier() {
-    make_trials(kernel_);
+    trials_.make(kernel_, p_);
     std::vector<size_t> race;
-    for (size_t i = 0; i < trials_.size(); i++) {
+    for (size_t i = 0; i < all_trials().size(); i++) {
       activity_.check();
-      if (trials_[i]->races(activity_)) race.push_back(i);
+      if (all_trials()[i]->races(activity_)) race.push_back(i);
     }
     if (race.empty()) return false;
-    const std::string name = "with-barriers/" + short_name();
-    const Unlisted unlisted{name};
+    const std::string name = "with-barriers/" + judge_.short_name();
+    const Unlisted unlisted(name);
     const EditedFile file = open_edited(name, kernel_.text(), EditsOf::barriers, activity_);
     out_.compiling += file.seconds;
     list_outside(name, file.kernels, file.traced);
-    const auto* k = own_of({file.kernels.begin(), file.kernels.end()}, name);
+    const auto* k = judge_.own_of({file.kernels.begin(), file.kernels.end()}, name);
     if (!k || file.traced.empty()) return false;
-    make_trials(*k);
+    trials_.make(*k, p_);
     std::vector<TextEdit> all = edits_at(file.sites, cuda_, std::vector<bool>(file.sites.sites.size(), true));
     // Where it is passed least often, and as late as can be: before what reads, at the end of a loop's body.
     std::stable_sort(all.begin(), all.end(), [&](const TextEdit& a, const TextEdit& b) {
@@ -137,38 +102,37 @@ class Search {
       const bool all_right = [&] {
         const MadeEdit made(e);
         for (size_t i : race)
-          if (!right_in_all_orders(*trials_[i], false) || trials_[i]->races(activity_)) return false;
-        return std::all_of(trials_.begin(), trials_.end(), [&](auto& t) { return right_in_all_orders(*t, false); });
+          if (!right_in_all_orders(*all_trials()[i], false) || all_trials()[i]->races(activity_)) return false;
+        return std::all_of(all_trials().begin(), all_trials().end(),
+                           [&](auto& t) { return right_in_all_orders(*t, false); });
       }();
       if (!all_right) continue;
       judged++;
-      if (verified(file.sites, e, trials_.size())) return true;
+      if (verified(file.sites, e, all_trials().size())) return true;
     }
-    return false;
+    return out_.edit.has_value();
   }
 
   // ---- everything else
 
   OneEditSearch of_everything() {
-    file_ = open_edited(file_of(kernel_), kernel_.text(), EditsOf::everything, activity_);
+    file_ = open_edited(judge_.file(), kernel_.text(), EditsOf::everything, activity_);
     out_.compiling += file_.seconds;
-    const auto* edited = own_of({file_.kernels.begin(), file_.kernels.end()}, file_of(kernel_));
-    if (!edited) return without("it could not be found in its file");
-    make_trials(*edited);
-    look();
-    const bool right_like_it =
-        std::all_of(wrong_.begin(), wrong_.end(), [&](EditTrial* t) { return !has_more(t->problem()).empty(); });
-    if (right_like_it && lacks_an_atomic()) return ended();
-    if (wrong_.empty()) {
-      out_.right = true;
-      return without("it is right on all small problems that edits are tried on");
-    }
-    if (judged_right(kernel_, {wrong_.front()->problem()})) return another_when_edited();
-    if (!right_like_it && is_of_python()) return ended();
+    edited_ = judge_.own_of({file_.kernels.begin(), file_.kernels.end()}, judge_.file());
+    if (!edited_) return without("it could not be found in its file");
+    trials_.make(*edited_, p_);
+    trials_.look();
+    if (right_like_it() && lacks_an_atomic()) return ended();
+    if (right_like_it())  // what is wrong with it may show on others
+      if (const auto others = trials_.drawn(*edited_, p_); others.wrong) trials_.add(*edited_, *others.wrong);
+    const bool right_on_these = right_like_it();
+    if (wrong_ones().empty()) return right_on_all();
+    if (judge_.right(kernel_, {wrong_ones().front()->problem()})) return another_when_edited();
+    if (!right_on_these && is_of_python()) return ended();
     TextEdit so_far, enough;  // enough: for all problems like the asked one
     constexpr int most_edits = 4;
     while (so_far.choices.empty() || so_far.edits < most_edits) {
-      const size_t was_right = right_.size();
+      const size_t was_right = right_ones().size();
       std::vector<Kept> kept;
       if (found(so_far, kept)) return ended();
       if (kept.empty() || spent() > seconds_) break;
@@ -176,13 +140,13 @@ class Search {
       so_far = kept.front().edit;
       {
         const MadeEdit made(so_far);
-        look();
+        trials_.look();
       }
-      if (right_.size() <= was_right) break;
+      if (right_ones().size() <= was_right) break;
       if (enough.choices.empty() && right_on_all_like_it(so_far)) enough = so_far;
     }
     // What other problems have that the asked one has not may be left.
-    if (right_like_it) {
+    if (right_on_these) {
       out_.right = true;
       return without(
           "it is right on the small problems that are like this one, and no edit was found with which it is "
@@ -191,30 +155,58 @@ class Search {
     if (!enough.choices.empty()) {  // what more was tried may do by chance
       {
         const MadeEdit made(enough);
-        look();
+        trials_.look();
       }
-      if (verified(file_.sites, enough, right_.size())) {
+      if (verified(file_.sites, enough, right_ones().size()) || out_.edit) {
         out_.edit->wrong_with = still_wrong_with();
         return ended();
       }
     }
     const bool no_time = spent() > seconds_;
-    const std::string where = right_elsewhere(), it = where.empty() ? "it right" : "it so here";
+    const std::string where = right_of_less(kernel_, p_, *emulator_, activity_),
+                      it = where.empty() ? "it right" : "it so here";
     return without(where + (no_time ? fmt::format("none of {} edits that were tried makes {}; there was no time for "
                                                   "others",
                                                   grouped(out_.tried), it)
                                     : fmt::format("none of {} edits makes {}", grouped(out_.tried), it)));
   }
 
+  // What it computes is right: what it does beside, or what was there by chance, the judge sees.
+  OneEditSearch right_on_all() {
+    const ConvProblem largest = right_ones().empty() ? p_ : right_ones().back()->problem();
+    const std::string why = judge_.wrong(kernel_, {judge_.asked_is_short() ? p_ : largest});
+    if (!why.empty() && lacks_a_beginning(largest)) return ended();
+    if (!why.empty())
+      return without("what it computes is right on all small problems that edits are tried on, and yet it is " + why);
+    out_.right = true;
+    return without("it is right on all small problems that edits are tried on");
+  }
+
+  // Sums begin with what stood there: nobody has cleared it.
+  bool lacks_a_beginning(const ConvProblem& problem) {
+    std::vector<std::string> texts = texts_with_zeros(kernel_.text());
+    for (const TextEdit& e : edits_at(file_.sites, cuda_, std::vector<bool>(file_.sites.sites.size(), true)))
+      if (e.choices.size() == 1 && file_.sites.sites[e.choices[0].site].kind == EditSite::Kind::clear)
+        texts.push_back(edited_text(kernel_.text(), cuda_, file_.sites, e));
+    constexpr size_t most = 10;
+    texts.resize(std::min(texts.size(), most));
+    for (std::string& text : texts) {
+      if (spent() > seconds_) break;
+      out_.tried++;
+      if (verified(std::move(text), {problem}, 1, right_ones().size())) return true;
+    }
+    return out_.edit.has_value();
+  }
+
   // Made such that edits can be tried the text does something else than before: whether it is right is to be judged.
   OneEditSearch another_when_edited() {
     constexpr size_t most = 6;
     std::vector<ConvProblem> problems;
-    for (const EditTrial* t : wrong_)
-      if (problems.size() < most && has_more(t->problem()).empty()) problems.push_back(t->problem());
-    if (problems.empty()) problems.push_back(wrong_.front()->problem());
+    for (const EditTrial* t : wrong_ones())
+      if (problems.size() < most && has_more(t->problem(), p_).empty()) problems.push_back(t->problem());
+    if (problems.empty()) problems.push_back(wrong_ones().front()->problem());
     const char* why = "its text, made such that edits can be tried, does something else than before";
-    if (!(out_.right = judged_right(kernel_, problems))) return without(why);
+    if (!(out_.right = judge_.right(kernel_, problems))) return without(why);
     return without(
         fmt::format("it was judged right on {} small problems; no edits were tried: {}", problems.size(), why));
   }
@@ -226,8 +218,9 @@ class Search {
     const std::vector<PythonEdit> all = python_edits(kernel_.text());
     activity_.phase("edits of " + kernel_.name(), all.size());
     // Those that it must be right on come first: most edits are none.
-    std::vector<EditTrial*> first = wrong_;
-    std::erase_if(first, [&](EditTrial* t) { return !has_more(t->problem()).empty(); });
+    std::vector<EditTrial*> first = wrong_ones();
+    std::erase_if(first, [&](EditTrial* t) { return !has_more(t->problem(), p_).empty(); });
+    const std::vector<EditTrial*> wrong_as_it_is = wrong_ones();
     size_t judged = 0;
     for (const PythonEdit& e : all) {
       if (spent() > seconds_ || judged == most_judged) break;
@@ -239,50 +232,38 @@ class Search {
       const bool more_right = [&] {
         const PythonTextInstead followed(kernel_.text(), text);
         auto right = [](EditTrial* t) { return t->right(true, t->wrong_order); };
-        if (!std::all_of(first.begin(), first.end(), right) || !std::all_of(right_.begin(), right_.end(), right))
-          return false;
-        for (auto& t : trials_) right(t.get()) ? problems.push_back(t->problem()) : left.push_back(t.get());
+        for (const auto* list : {&std::as_const(first), &trials_.right(), &std::as_const(counter_)})
+          if (!std::all_of(list->begin(), list->end(), right)) return false;
+        for (auto& t : all_trials()) right(t.get()) ? problems.push_back(t->problem()) : left.push_back(t.get());
         return true;
       }();
       if (!more_right) continue;
       judged++;
       const size_t right = problems.size();
-      if (verified(text, {problems.front(), problems[right / 2], problems.back()}, 1, right)) {
-        wrong_ = left;
+      const bool done = verified(text, {problems.front(), problems[right / 2], problems.back()}, 1, right);
+      if (out_.edit && out_.edit->text == text) {
+        trials_.now_wrong(left);
         out_.edit->wrong_with = still_wrong_with();
-        return true;
+        trials_.now_wrong(wrong_as_it_is);
       }
+      if (done) return true;
     }
-    return false;
+    return out_.edit.has_value();
   }
 
   // Blocks that add to one output, one after the other here: right in every order, and not on a GPU.
   bool lacks_an_atomic() {
     const std::vector<TextEdit> all = edits_at(file_.sites, cuda_, std::vector<bool>(file_.sites.sites.size(), true));
     size_t judged = 0;
-    if (right_.empty() || judged_right(kernel_, {right_.back()->problem()})) return false;
+    if (right_ones().empty() || judge_.right(kernel_, {right_ones().back()->problem()})) return false;
     for (const TextEdit& e : all) {
       const EditSite& s = file_.sites.sites[e.choices[0].site];
       if (s.kind != EditSite::Kind::store || s.op != "+=" || e.choices[0].edit != edits::atomically) continue;
       if (spent() > seconds_ || judged++ == most_judged) break;
       out_.tried++;
-      if (verified(file_.sites, e, right_.size())) return true;
+      if (verified(file_.sites, e, right_ones().size())) return true;
     }
-    return false;
-  }
-
-  // Which trials are right as it is, and with the edits that are made.
-  void look() {
-    wrong_.clear(), right_.clear();
-    for (auto& t : trials_) {
-      bool right = true;
-      for (uint32_t order : thread_orders) {
-        if (!right) break;
-        right = t->right(edits::state.any, order);
-        if (!right) t->wrong_order = order;
-      }
-      (right ? right_ : wrong_).push_back(t.get());
-    }
+    return out_.edit.has_value();
   }
 
   // Sites of host code are passed when a plan is made.
@@ -293,7 +274,7 @@ class Search {
     std::vector<bool> reached(file_.sites.sites.size());
     for (size_t i = 0; i < reached.size(); i++)
       if (!chosen[i] && file_.sites.sites[i].kind != EditSite::Kind::barrier) state.chosen[i] = edits::noted;
-    for (EditTrial* t : wrong_) t->right(true, t->wrong_order);
+    for (EditTrial* t : wrong_ones()) t->right(true, t->wrong_order);
     state.chosen = chosen;
     for (size_t i = 0; i < reached.size(); i++) reached[i] = state.seen[i];
     return reached;
@@ -315,6 +296,7 @@ class Search {
       if (e.cost != cost && chosen(complete)) return true;
       constexpr int much_less_likely = 3;
       if (!longer.empty() && e.cost > longer.front().edit.cost + much_less_likely && chosen(longer)) return true;
+      if (out_.edit && e.cost > best_cost_ + much_less_likely) return true;
       cost = e.cost;
       if (spent() > seconds_) break;
       out_.tried++;
@@ -326,12 +308,18 @@ class Search {
       if (twice) continue;
       together.choices.insert(together.choices.end(), e.choices.begin(), e.choices.end());
       together.cost = so_far.cost + e.cost + 1, together.edits = so_far.choices.empty() ? 1 : so_far.edits + 1;
-      bool does_more = false;
-      const size_t right = right_with(together, does_more);
+      double work = 1;
+      const size_t right = right_with(together, work);
+      constexpr double more = 1.2;
+      const bool does_more = work > more;
+      if (right == all_trials().size() && !right_on_counterexamples(together)) continue;
       if (right)
-        (right < trials_.size() ? kept : does_more ? longer : complete).push_back({together, right, rank_of(e)});
+        (right < all_trials().size() ? kept
+         : does_more                 ? longer
+                                     : complete)
+            .push_back({together, right, rank_of(e), does_more ? work : 1});
     }
-    if (chosen(complete) || chosen(longer)) return true;
+    if (chosen(complete) || chosen(longer) || out_.edit) return true;
     auto most_first = [](const Kept& a, const Kept& b) { return a.right > b.right; };
     std::stable_sort(kept.begin(), kept.end(), most_first);
     // On a few problems another number may do as well.
@@ -339,7 +327,7 @@ class Search {
     kept.resize(std::min(kept.size(), most_looked_at));
     for (Kept& k : kept) {
       const MadeEdit made(k.edit);
-      k.right = static_cast<size_t>(std::count_if(trials_.begin(), trials_.end(),
+      k.right = static_cast<size_t>(std::count_if(all_trials().begin(), all_trials().end(),
                                                   [&](auto& t) { return t->right(plans(k.edit), t->wrong_order); }));
     }
     std::stable_sort(kept.begin(), kept.end(), most_first);
@@ -356,106 +344,64 @@ class Search {
     return how == edits::itself ? 0 : how == edits::times || how == edits::rest || how == edits::reversed ? 1 : 2;
   }
 
-  static bool right_in_all_orders(EditTrial& t, bool plans) {
-    return t.right(plans, t.wrong_order) &&
-           std::all_of(thread_orders.begin(), thread_orders.end(), [&](uint32_t o) { return t.right(plans, o); });
-  }
   bool plans(const TextEdit& e) const {
     return std::any_of(e.choices.begin(), e.choices.end(),
                        [&](const auto& c) { return file_.sites.sites[c.site].on_host; });
   }
   // On how many of the quick problems it is right, or on all that there are; 0: on no more than before, or not on all
   // that it was right on.
-  size_t right_with(const TextEdit& e, bool& does_more) {
+  size_t right_with(const TextEdit& e, double& work) {
     const MadeEdit made(e);
     const bool of_plan = plans(e);
     auto once = [&](EditTrial* t) { return t->right(of_plan, t->wrong_order); };
     constexpr size_t most_first = 4;
     constexpr double much_longer = 4, short_enough = 300'000;
-    const double least = wrong_.front()->cost(), from = least < EditTrial::not_run ? 0 : EditTrial::not_run;
+    const double least = wrong_ones().front()->cost(), from = least < EditTrial::not_run ? 0 : EditTrial::not_run;
     const double most = from + std::max(from > 0 ? 0 : short_enough, much_longer * (least - from));
     size_t first = 0;
     for (bool is = false; !is; first++) {
-      if (first == std::min(most_first, wrong_.size()) || wrong_[first]->cost() > most) return 0;
-      is = once(wrong_[first]);
+      if (first == std::min(most_first, wrong_ones().size()) || wrong_ones()[first]->cost() > most) return 0;
+      is = once(wrong_ones()[first]);
     }
-    const size_t quick = std::min(quick_trials, trials_.size());
+    const size_t quick = std::min(quick_trials, all_trials().size());
     size_t right = 0;
     for (size_t i = 0; i < quick; i++) {
-      EditTrial* t = trials_[i].get();
+      EditTrial* t = all_trials()[i].get();
       const bool is = once(t);
       right += is;
-      if (!is && std::find(right_.begin(), right_.end(), t) != right_.end()) return 0;
+      if (!is && std::find(right_ones().begin(), right_ones().end(), t) != right_ones().end()) return 0;
     }
     if (right < quick) return right;
+    for (const auto* list : {&wrong_ones(), &trials_.right()})
+      if (!std::all_of(list->begin(), list->end(), once)) return list == &wrong_ones() ? right : 0;
+    const bool all = std::all_of(all_trials().begin(), all_trials().end(),
+                                 [&](auto& t) { return right_in_all_orders(*t, of_plan); });
+    if (!all) return 0;
     int64_t before = 0, now = 0;
-    for (size_t i = 0; i < quick; i++) {
-      trials_[i]->right(of_plan, 0);
-      before += trials_[i]->passed(), now += trials_[i]->passed_last();
+    for (auto& t : all_trials()) {
+      t->right(of_plan, 0);
+      before += t->passed(), now += t->passed_last();
     }
-    constexpr double more = 1.2;
-    does_more = static_cast<double>(now) > more * static_cast<double>(before);
-    for (const auto* list : {&wrong_, &right_})
-      if (!std::all_of(list->begin(), list->end(), once)) return list == &wrong_ ? right : 0;
-    return std::all_of(trials_.begin(), trials_.end(), [&](auto& t) { return right_in_all_orders(*t, of_plan); })
-               ? trials_.size()
-               : 0;
+    work = static_cast<double>(now) / static_cast<double>(std::max<int64_t>(before, 1));
+    return all_trials().size();
   }
 
-  // What a problem has that the asked one has not, and a kernel may be made without: what it does there is another
-  // question.
-  std::vector<std::string> has_more(const ConvProblem& q) const { return has_more(q, p_); }
-  static std::vector<std::string> has_more(const ConvProblem& q, const ConvProblem& than) {
-    std::vector<std::string> all;
-    if (q.output_padding > 0 && than.output_padding == 0) all.emplace_back("an output_padding");
-    if (q.dilation > 1 && q.kernel_size > 1 && than.dilation == 1) all.emplace_back("a dilation");
-    if (q.stride > 1 && than.stride == 1) all.emplace_back("a stride");
-    if (q.padding > 0 && than.padding == 0) all.emplace_back("padding");
-    return all;
-  }
-  struct Less {
-    const char* where;
-    ConvProblem problem;
-  };
-  // A right kernel of less than was asked for: where it is right, in words; "": nowhere that was looked at.
-  std::string right_elsewhere() {
-    std::vector<Less> all;
-    auto add = [&](const char* where, auto change) {
-      ConvProblem q = p_;
-      change(q);
-      if (!(q == p_) && !check(q)) all.push_back({where, q});
-    };
-    if (p_.dtype != DType::f16) add("in f16", [](ConvProblem& q) { q.dtype = DType::f16; });
-    if (p_.dilation > 1) add("without a dilation", [](ConvProblem& q) { q.dilation = 1; });
-    if (p_.output_padding > 0) add("without an output_padding", [](ConvProblem& q) { q.output_padding = 0; });
-    if (p_.dilation > 1 && p_.output_padding > 0)
-      add("without a dilation and an output_padding", [](ConvProblem& q) { q.dilation = 1, q.output_padding = 0; });
-    for (const Less& less : all) {
-      activity_.check();
-      make_trials(kernel_, less.problem);
-      std::erase_if(trials_, [&](const auto& t) {
-        return !has_more(t->problem(), less.problem).empty() || t->problem().dtype != less.problem.dtype;
-      });
-      // Few of them, or none with as many channels, say little: what is wrong may not be seen there.
-      const bool deep =
-          std::any_of(trials_.begin(), trials_.end(), [](auto& t) { return t->problem().in_per_group() > 8; });
-      if (trials_.size() > 5 && (deep || p_.in_per_group() == 1) &&
-          std::all_of(trials_.begin(), trials_.end(), [&](auto& t) { return right_in_all_orders(*t, false); }))
-        return fmt::format("it is right {}, on all {} small problems that were tried; ", less.where, trials_.size());
-    }
-    return "";
-  }
   bool right_on_all_like_it(const TextEdit& e) {
     const MadeEdit made(e);
-    return std::all_of(trials_.begin(), trials_.end(),
-                       [&](auto& t) { return !has_more(t->problem()).empty() || right_in_all_orders(*t, plans(e)); });
+    return std::all_of(all_trials().begin(), all_trials().end(), [&](auto& t) {
+      return !has_more(t->problem(), p_).empty() || right_in_all_orders(*t, plans(e));
+    });
+  }
+  bool right_on_counterexamples(const TextEdit& e) {
+    const MadeEdit made(e);
+    return std::all_of(counter_.begin(), counter_.end(), [&](EditTrial* t) { return t->right(plans(e), 0); });
   }
   // What all problems have that it is still wrong on.
   std::string still_wrong_with() {
     std::vector<std::string> common;
     bool first = true;
-    for (const EditTrial* t : wrong_) {
-      const auto more = has_more(t->problem());
+    for (const EditTrial* t : wrong_ones()) {
+      const auto more = has_more(t->problem(), p_);
       if (std::exchange(first, false)) common = more;
       std::erase_if(common, [&](const auto& c) { return std::find(more.begin(), more.end(), c) == more.end(); });
     }
@@ -464,7 +410,13 @@ class Search {
 
   // The first of those that are right on all, once it is compiled and judged.
   bool chosen(std::vector<Kept>& complete) {
-    std::stable_sort(complete.begin(), complete.end(), [](const auto& a, const auto& b) { return a.rank < b.rank; });
+    double least = std::numeric_limits<double>::max();
+    for (const Kept& k : complete) least = std::min(least, k.work);
+    // A loop that goes further than it must is no mended one.
+    constexpr double as_much = 1.1;
+    auto order = [&](const Kept& k) { return std::pair(k.work > as_much * least, k.rank); };
+    std::stable_sort(complete.begin(), complete.end(),
+                     [&](const auto& a, const auto& b) { return order(a) < order(b); });
     size_t looked = 0;
     for (const Kept& k : complete) {
       if (looked++ == most_judged) break;
@@ -474,54 +426,34 @@ class Search {
     return false;
   }
 
-  struct Unlisted {
-    std::string name;
-    ~Unlisted() { list_outside(name, {}, {}); }
-  };
-
+  // What is right on all that are drawn is taken; of what is wrong on some of them, that which is right on most is
+  // kept, and others are asked to be right on one of these too.
   bool verified(const EditSites& sites, const TextEdit& edit, size_t right) {
     std::vector<ConvProblem> problems;
     for (const EditTrial* t : right_on(edit)) problems.push_back(t->problem());
-    return verified(edited_text(kernel_.text(), cuda_, sites, edit), std::move(problems), edit.edits, right);
+    return verified(edited_text(kernel_.text(), cuda_, sites, edit), std::move(problems), edit.edits, right, edit.cost);
   }
   // problems: to be judged on, beside the asked one.
-  bool verified(std::string text, std::vector<ConvProblem> problems, int edits, size_t right) {
-    OneEdit one;
-    one.text = std::move(text);
-    if (one.text.empty() || one.text == kernel_.text()) return false;
-    one.lines = changed_lines(kernel_.text(), one.text);
-    one.edits = edits;
-    one.problems = static_cast<int>(right), one.left = static_cast<int>(trials_.size() - right);
-    const std::string name = "with-an-edit/" + short_name();
-    const Unlisted unlisted{name};
-    const KernelDefinition* k = nullptr;
-    try {
-      k = own_of(bring_outside(name, one.text, activity_).kernels, name);
-    } catch (const CompileError&) {
-    } catch (const InputError&) {
-    }
-    if (!k) return false;
-    constexpr double most_products = 3e7;  // some seconds
-    if (walked_products(p_) <= most_products) problems.push_back(p_), one.asked = true;
-    if (!judged_right(*k, problems)) return false;
-    one.judged = static_cast<int>(problems.size());
-    out_.edit = std::move(one);
-    return true;
+  bool verified(std::string text, std::vector<ConvProblem> problems, int edits, size_t right, int cost = 0) {
+    auto one = judge_.judged(std::move(text), std::move(problems), trials_);
+    if (!one) return false;
+    one->edits = edits;
+    one->problems = static_cast<int>(right), one->left = static_cast<int>(all_trials().size() - right);
+    const DrawnProblems drawn = one->drawn;
+    if (!out_.edit || drawn.right > out_.edit->drawn.right) out_.edit = std::move(one), best_cost_ = cost;
+    if (drawn.wrong && edited_)
+      if (auto t = trials_.trial(*edited_, *drawn.wrong)) {
+        t->know_cost();
+        counter_.push_back(t.get()), counterexamples_.push_back(std::move(t));
+      }
+    return !drawn.wrong;
   }
-  bool judged_right(const KernelDefinition& kernel, const std::vector<ConvProblem>& problems) {
-    std::vector<std::unique_ptr<Reference>> none;
-    Judge judge(*emulator_, none);
-    return std::all_of(problems.begin(), problems.end(), [&](const ConvProblem& q) {
-      RunSpec spec;
-      spec.kernel = &kernel, spec.problem = q, spec.references = false, spec.verdict_only = true;
-      return judge.run(spec, activity_).verdict.status == Status::right;
-    });
-  }
+
   // Those that it is judged on: one of the smallest and one of the largest that it is right on.
   std::vector<const EditTrial*> right_on(const TextEdit& e) {
     const MadeEdit made(e);
     std::vector<const EditTrial*> all;
-    for (auto& t : trials_)
+    for (auto& t : all_trials())
       if (t->right(!file_.sites.sites.empty() && plans(e), 0)) all.push_back(t.get());
     if (all.size() > 3) all = {all.front(), all[all.size() / 2], all.back()};
     return all;
@@ -537,8 +469,12 @@ class Search {
   OneEditSearch out_;
   EditedFile file_;
   std::string cuda_;
-  std::vector<std::unique_ptr<EditTrial>> trials_;
-  std::vector<EditTrial*> wrong_, right_;
+  EditTrials trials_{kernel_, *emulator_, activity_};
+  EditJudge judge_{kernel_, p_, *emulator_, activity_};
+  const KernelDefinition* edited_ = nullptr;  // made such that edits can be tried
+  std::vector<std::unique_ptr<EditTrial>> counterexamples_;
+  std::vector<EditTrial*> counter_;  // these: problems on which what was right on all trials was wrong
+  int best_cost_ = 0;                // of the edit that is kept, though it is wrong on such
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "kernels/base/activity.h"
 #include "kernels/runtime/device.h"
+#include "kernels/verify/edit_trial.h"
 #include "kernels/verify/edit_words.h"
 
 namespace convscope {
@@ -22,6 +23,7 @@ struct OneEdit {
   std::string wrong_with;          // what these have that the asked one has not: "a dilation"
   int judged = 0;                  // problems on which it was compiled as it is now, and judged right
   bool asked = false;              // the asked one is among these
+  DrawnProblems drawn;             // others, like the asked one, after it was chosen
 };
 
 struct OneEditSearch {

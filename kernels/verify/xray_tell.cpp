@@ -64,7 +64,10 @@ void tell_sizes(Xray& x, const SizeFault& fault) {
   const std::string where =
       fmt::format("{}{}", describe(fault.smallest), fault.least ? "" : ", and maybe on smaller ones");
   if (fault.what.empty() && !fault.beside.empty()) {
-    x.sentence = fmt::format("its products are the definition's; on {} it {}{}", where, fault.beside, elsewhere);
+    // "reads beside x", but "its host code launches 2 …", "a race between …".
+    const bool whole = fault.beside.starts_with("its ") || fault.beside.starts_with("a race ");
+    x.sentence = fmt::format("its products are the definition's; on {} {}{}{}", where, whole ? "" : "it ", fault.beside,
+                             elsewhere);
     return;
   }
   if (fault.what.empty() && fault.mapped) {

@@ -133,6 +133,19 @@ std::vector<std::string> FunctionParser::candidates(std::string_view own) const 
   return list;
 }
 
+// dim3(32, 8) beside (n + 31) / 32.
+void FunctionParser::add_numbers_of_line(EditSite& number) const {
+  constexpr size_t most_digits = 4;
+  const size_t before = number.begin ? code_.rfind('\n', number.begin - 1) : code_.npos;
+  const size_t begin = before == code_.npos ? 0 : before + 1, end = std::min(code_.find('\n', begin), code_.size());
+  for (const Token& t : tokens_) {
+    if (t.kind != Token::number || t.begin < begin || t.end > end || t.end - t.begin > most_digits) continue;
+    const std::string other = code_.substr(t.begin, t.end - t.begin);
+    const bool is_new = std::find(number.candidates.begin(), number.candidates.end(), other) == number.candidates.end();
+    if (other != number.of && is_new && whole_number(other) && other.size() > 1) number.candidates.push_back(other);
+  }
+}
+
 std::string FunctionParser::list_of(const std::vector<std::string>& names) const {
   std::string out;
   for (const auto& name : names) out += ", " + name;
@@ -143,10 +156,13 @@ void FunctionParser::belongs_to(const Expression& e, Binds around, bool is_right
   if (e.site) all_.sites[e.site].around = around, all_.sites[e.site].is_right = is_right;
 }
 
-void FunctionParser::whole(Expression& e) {
-  if (e.binds != Binds::sum && e.binds != Binds::product) return;
+void FunctionParser::whole(Expression& e, bool counts_bytes) {
+  const bool computed = e.binds == Binds::sum || e.binds == Binds::product;
+  if (!computed && !counts_bytes) return;
   EditSite site = EditSite::at(EditSite::Kind::whole, e.begin, e.end);
-  site.left = e.binds, site.candidates = candidates(code_.substr(e.begin, e.end - e.begin));
+  site.left = e.binds;
+  if (computed) site.candidates = candidates(code_.substr(e.begin, e.end - e.begin));
+  if (counts_bytes) site.candidates.emplace_back(bytes_of_an_element);
   const std::string names = list_of(site.candidates);
   const size_t n = add(std::move(site));
   if (!n) return;
@@ -276,15 +292,34 @@ void FunctionParser::skip_template_arguments() {
   throw NotUnderstood();
 }
 
+void FunctionParser::shapes(const Expression& grid, const Expression& block) {
+  const auto text_of = [&](const Expression& e) { return code_.substr(e.begin, e.end - e.begin); };
+  if (!grid.simple || !block.simple || text_of(grid) == text_of(block)) return;
+  for (const auto& [own, other] : {std::pair(grid, block), std::pair(block, grid)}) {
+    EditSite site = EditSite::at(EditSite::Kind::shape, own.begin, own.end);
+    site.by = text_of(other);
+    const size_t n = add(std::move(site));
+    if (!n) return;
+    in_.open(own.begin, fmt::format("{}shape({}, ", here, n));
+    in_.close(own.end, ", " + text_of(other) + ")");
+  }
+}
+
 // Behind the bracket that opens them.
-void FunctionParser::arguments(std::string_view closes) {
+void FunctionParser::arguments(std::string_view closes, std::string_view callee) {
   const size_t call = begin_of(at_ - 1) + 1;
+  const bool is_launch = closes == ">>>";
+  const bool has_bytes =
+      f_.on_host && (is_launch || callee.starts_with("cudaMemcpy") || callee.starts_with("cudaMemset"));
+  std::vector<Expression> first_two;
   for (size_t number = 0; !is(closes); number++) {
     while (is(",")) at_++, number++;  // behind a literal, which is not seen
     if (is(closes)) break;
     Expression e = expression(Binds::choice);
-    whole(e);
+    whole(e, has_bytes && number == 2);
     belongs_to(e, Binds::list, false);
+    if (is_launch && number < 2) first_two.push_back(e);
+    if (first_two.size() == 2) shapes(first_two[0], first_two[1]), first_two.clear();
     if (e.simple && e.site) all_.sites[e.site].call = call, all_.sites[e.site].argument = number;
     if (is(closes)) break;
     expect(",");
@@ -349,6 +384,7 @@ FunctionParser::Expression FunctionParser::primary(bool assigned) {
   Expression e = until_here(Binds::name);
   EditSite site = EditSite::at(EditSite::Kind::name, e.begin, e.end);
   site.of = code_.substr(e.begin, e.end - e.begin), site.number = number, site.candidates = candidates(site.of);
+  if (number) add_numbers_of_line(site);
   const std::string names = list_of(site.candidates);
   e.site = add(std::move(site)), e.simple = true;
   if (e.site) {
@@ -375,7 +411,7 @@ FunctionParser::Expression FunctionParser::postfix(bool assigned) {
         in_.replace(tokens_[close].begin, tokens_[close].end, ")");
       }
     } else if (is("(")) {
-      at_++, arguments(")");
+      at_++, arguments(")", std::string_view(code_).substr(e.begin, e.end - e.begin));
       e = {e.begin, tokens_[at_ - 1].end, Binds::name};
     } else if (is("<<<")) {
       at_++, arguments(">>>");

@@ -104,10 +104,11 @@ class FunctionParser {
   Expression postfix(bool assigned);  // assigned: what is named is not read, or not alone
   Expression primary(bool assigned);
   Expression pair(Expression l, Binds binds, std::string_view op, Expression r, size_t token);
-  void arguments(std::string_view closes);
+  void arguments(std::string_view closes, std::string_view callee = "");
+  void shapes(const Expression& grid, const Expression& block);  // of a launch: the one in the place of the other
   void skip_template_arguments();
   bool begins_template_arguments(size_t token) const;
-  void whole(Expression& e);  // gives it a site, where it has none
+  void whole(Expression& e, bool counts_bytes = false);  // gives it a site, where it has none
   void belongs_to(const Expression& e, Binds around, bool is_right);
 
   size_t add(EditSite site);  // its number; 0: its line is left as it is
@@ -115,6 +116,7 @@ class FunctionParser {
   template <class F>
   bool attempt(F f);
   std::vector<std::string> candidates(std::string_view own) const;
+  void add_numbers_of_line(EditSite& number) const;
   std::string list_of(const std::vector<std::string>& candidates) const;
   void know_problem(const std::string& name);
   void know_parameters();

@@ -13,6 +13,9 @@ namespace convscope {
 // How strongly an expression holds together, from weak to strong (C++'s operators, as far as they matter here).
 enum class Binds { list, assignment, choice, either, both, bits, equality, order, shift, sum, product, sign, name };
 
+// Of what counts bytes: what may be lacking as a factor.
+inline constexpr const char* bytes_of_an_element = "sizeof(float)";
+
 struct EditSite {
   enum class Kind {
     name,        // a, a.b, 12: may be another, or have one added
@@ -28,6 +31,7 @@ struct EditSite {
     beyond,     // behind `int i = …;`: go no further where i is no place
     guard,      // a condition, or a statement without one (begin == end): alone where a place is within an extent
     pairing,    // a * of + b in an index: the other way round, b * another + a
+    shape,      // of a launch, the grid or the block: the other one, `by`
   } kind = Kind::name;
   size_t begin = 0, end = 0;  // of its text; of a statement that may be lacking: where it would stand
   int line = 0;
@@ -35,12 +39,13 @@ struct EditSite {
   std::string op;                        // of two operands: as it is written
   size_t left_end = 0, right_begin = 0;  // of these
   Binds left = Binds::name, right = Binds::name;
-  Binds around = Binds::list;           // what the whole is an operand of; list: of nothing that could tear it apart
-  bool is_right = false;                // and that it is its right operand
-  std::string of;                       // name: its text; clear, beyond: the variable; divisible, pairing: a
-  std::string by, leave;                // divisible, pairing: b; how to leave: "continue", "return"
-  int depth = 0;                        // of loops around it
-  std::vector<std::string> candidates;  // whole numbers in scope; pairing: the extent as it is, and others
+  Binds around = Binds::list;  // what the whole is an operand of; list: of nothing that could tear it apart
+  bool is_right = false;       // and that it is its right operand
+  std::string of;              // name: its text; clear, beyond: the variable; divisible, pairing: a
+  std::string by, leave;       // divisible, pairing: b; how to leave: "continue", "return"
+  int depth = 0;               // of loops around it
+  std::vector<std::string>
+      candidates;  // whole numbers in scope, numbers of a number's line; pairing: the extent as it is, and others
   std::vector<edits::Coordinate> coordinates;  // guard: of what stands behind it, those that can be named there
   size_t call = 0, argument = 0;               // call: not 0 where it is an argument, all of it, of this one
 

@@ -25,6 +25,14 @@ class PythonEdits {
 
   std::vector<PythonEdit> all() {
     for (size_t i = 0; i < tokens_.size(); i++) {
+      if (!is(i, "self") || is(i - 1, ".")) continue;
+      const Chain c = chain_at(i);
+      constexpr size_t most = 12;
+      const bool is_set = is(c.last + 1, "=") && c.last == i + 2;
+      if (is_set && members_.size() < most && std::find(members_.begin(), members_.end(), c.text) == members_.end())
+        members_.push_back(c.text);
+    }
+    for (size_t i = 0; i < tokens_.size(); i++) {
       if (!begins_line(i) || !is(i, "def")) continue;
       const size_t begin = behind_header(i);
       size_t end = begin;
@@ -127,6 +135,11 @@ class PythonEdits {
       }
       i = c.last;
     }
+    // What the module keeps may be lacking where it is called.
+    const bool of_module =
+        std::any_of(names.begin(), names.end(), [](const auto& n) { return n.starts_with("self."); });
+    for (const std::string& member : members_)
+      if (of_module && std::find(names.begin(), names.end(), member) == names.end()) names.push_back(member);
     for (const Chain& c : chains) {
       for (const std::string& other : names)
         if (other != c.text) add(c.begin, c.end, other, wrong_name);
@@ -134,6 +147,7 @@ class PythonEdits {
     }
     for (size_t i = begin; i < end; i++) {
       if (is(i, "(") || is(i, "[") || is(i, "{")) exchanged(i);
+      if (is(i, "(")) instead_of_sums(i, names);
       if (is_kind(i, PythonToken::number)) number(i, names);
       if (is_kind(i, PythonToken::sign)) sign(i, begin, end);
       if (is_kind(i, PythonToken::name) && is(i - 1, ".")) method(i);
@@ -148,25 +162,42 @@ class PythonEdits {
     }
   }
 
-  void exchanged(size_t open) {
-    constexpr size_t most = 16;
+  // Of what stands between brackets and commas, and has no name there: first and last token.
+  std::vector<std::pair<size_t, size_t>> arguments(size_t open) const {
     const size_t close = closing(open);
-    std::vector<std::pair<size_t, size_t>> parts;  // begin, end
+    std::vector<std::pair<size_t, size_t>> parts;
     size_t first = open + 1;
     bool named = false;
     for (size_t i = open + 1; i <= close && i < tokens_.size(); i++) {
       if (is(i, "(") || is(i, "[") || is(i, "{")) i = closing(i);
-      if (i >= tokens_.size()) return;
+      if (i >= tokens_.size()) return {};
       named |= is(i, "=") || is(i, ":") || is(i, "for");
       if (!is(i, ",") && i != close) continue;
-      if (i > first && !named) parts.emplace_back(begin_of(first), end_of(i - 1));
+      if (i > first && !named) parts.emplace_back(first, i - 1);
       first = i + 1, named = false;
     }
+    return parts;
+  }
+
+  // An argument that is computed: a name alone.
+  void instead_of_sums(size_t open, const std::vector<std::string>& names) {
+    for (const auto& [first, last] : arguments(open)) {
+      bool computed = false;
+      for (size_t i = first; i <= last; i++)
+        computed |= is_kind(i, PythonToken::sign) && (is(i, "+") || is(i, "-") || is(i, "*") || is(i, "/"));
+      if (!computed || last - first > 12) continue;
+      for (const std::string& other : names) add(begin_of(first), end_of(last), other, dropped);
+    }
+  }
+
+  void exchanged(size_t open) {
+    constexpr size_t most = 16;
+    const auto parts = arguments(open);
     if (parts.size() > most) return;
     for (size_t i = 0; i < parts.size(); i++)
       for (size_t k = i + 1; k < parts.size(); k++) {
-        const auto [a, b] = parts[i];
-        const auto [c, d] = parts[k];
+        const size_t a = begin_of(parts[i].first), b = end_of(parts[i].second), c = begin_of(parts[k].first),
+                     d = end_of(parts[k].second);
         add(a, d, text_.substr(c, d - c) + text_.substr(b, c - b) + text_.substr(a, b - a), slip);
       }
   }
@@ -177,8 +208,14 @@ class PythonEdits {
     const int n = std::atoi(digits.c_str());
     // What does nothing then is rather left out.
     const bool nothing = (is(i - 1, "*") && n == 2) || ((is(i - 1, "+") || is(i - 1, "-")) && n == 1);
-    add(tokens_[i].from, tokens_[i].to, std::to_string(n + 1), off_by_one);
-    if (n > 0 && !nothing) add(tokens_[i].from, tokens_[i].to, std::to_string(n - 1), off_by_one);
+    // transpose(1, 2): the same dimension twice is none.
+    const auto is_beside = [&](int m) {
+      const std::string other = std::to_string(m);
+      return (is(i - 1, "(") && is(i + 1, ",") && is(i + 2, other) && is(i + 3, ")")) ||
+             (is(i + 1, ")") && is(i - 1, ",") && is(i - 2, other) && is(i - 3, "("));
+    };
+    if (!is_beside(n + 1)) add(tokens_[i].from, tokens_[i].to, std::to_string(n + 1), off_by_one);
+    if (n > 0 && !nothing && !is_beside(n - 1)) add(tokens_[i].from, tokens_[i].to, std::to_string(n - 1), off_by_one);
     // k - 1 of a dilated kernel is d * (k - 1).
     if (n != 1 || !is(i - 1, "-") || i < 2) return;
     size_t from = i - 2;
@@ -227,11 +264,28 @@ class PythonEdits {
     if (close >= tokens_.size()) return;
     for (const char* makes : {"transpose", "permute"})
       if (is(i, makes) && !is(close + 1, ".")) add(end_of(close), end_of(close), ".contiguous()", forgotten);
-    if (is(i, "flip") && close > i) add(begin_of(i - 1), end_of(close), "", dropped);
+    for (const char* moves : {"flip", "transpose", "permute"})
+      if (is(i, moves)) add(begin_of(i - 1), end_of(close), "", dropped);
+    if (is(i, "view") || is(i, "reshape")) in_another_order(i, close);
+  }
+
+  // Sizes alone move nothing: .view(c, a, b) of [a, b, c] is no .permute(2, 0, 1).
+  void in_another_order(size_t i, size_t close) {
+    int parts = 1;
+    for (size_t k = i + 2; k < close; k++) {
+      if (is(k, "(") || is(k, "[")) k = closing(k);
+      parts += is(k, ",");
+    }
+    if (parts != 3) return;
+    const std::string behind = is(close + 1, ".") && is(close + 2, "contiguous") ? "" : ".contiguous()";
+    for (const char* order :
+         {"transpose(1, 2)", "transpose(0, 1)", "transpose(0, 2)", "permute(2, 0, 1)", "permute(1, 2, 0)"})
+      add(begin_of(i), end_of(close), order + behind, dropped);
   }
 
   const std::string& text_;
   const std::vector<PythonToken> tokens_;
+  std::vector<std::string> members_;  // self.x that are set
   std::vector<PythonEdit> found_;
 };
 

@@ -8,6 +8,7 @@
 
 #include "kernels/runtime/compile/edit_indices.h"
 #include "kernels/runtime/compile/python_edits.h"
+#include "kernels/verify/edit_zeros.h"
 
 namespace convscope {
 namespace {
@@ -73,6 +74,66 @@ TEST(EditWords, OneThreadOfABlockOrAWarpWrites) {
   EXPECT_FALSE(alone.contains(function("  a = 1;\n  if (threadIdx.x == 0) y[b] = a;\n")));
 }
 
+// Each costs as much as it is seldom what was meant.
+int cost_of(const std::string& cuda, const std::string& edited) {
+  const EditSites all = edit_sites(cuda, EditsOf::everything, {});
+  for (const TextEdit& e : edits_at(all, cuda, std::vector<bool>(all.sites.size(), true)))
+    if (edited_text(cuda, cuda, all, e) == edited) return e.cost;
+  return 1000;
+}
+
+TEST(EditWords, WhatIsMostlyMeantComesFirst) {
+  const std::string own = function("  const int i = (a - b + 1) / c + 1;\n  y[i] = a;\n");
+  auto with = [](const std::string& value) { return function("  const int i = " + value + ";\n  y[i] = a;\n"); };
+  const int without_one = cost_of(own, with("(a - b) / c + 1"));
+  EXPECT_LT(without_one, cost_of(own, with("(a - c - b + 1) / c + 1")));
+  EXPECT_LT(without_one, cost_of(own, with("a / c + 1")));
+  EXPECT_LT(cost_of(own, with("(a - b + 1) / c + 1 + 2")), 1000);
+  const std::string test = function("  if (a < b) y[0] = 1;\n");
+  EXPECT_LT(cost_of(test, function("  if (a <= b) y[0] = 1;\n")), cost_of(test, function("  if (a > b) y[0] = 1;\n")));
+  EXPECT_LT(cost_of(test, function("  if (a > b) y[0] = 1;\n")), 1000);
+}
+
+TEST(EditWords, AFactorOfOneIsLeftOut) {
+  const auto texts = texts_of(function("  y[0] = 2 * a + b * 2 + c / 2 * a;\n"));
+  EXPECT_TRUE(texts.contains(function("  y[0] = a + b * 2 + c / 2 * a;\n")));
+  EXPECT_TRUE(texts.contains(function("  y[0] = 2 * a + b + c / 2 * a;\n")));
+  EXPECT_TRUE(texts.contains(function("  y[0] = 2 * a + b * 2 + c / 1 * a;\n")));
+}
+
+// Bytes, the shape of a launch, and a number that stands beside it.
+TEST(EditWords, OfHostCode) {
+  const std::string head = "__global__ void f(int a, float* y) { y[a] = 0; }\nvoid run(int n, float* y) {\n";
+  auto host = [&](const std::string& body) { return head + body + "}\n"; };
+  const auto texts = texts_of(
+      host("  dim3 grid((n + 63) / 64), block(16);\n  cudaMemset(y, 0, n);\n  f<<<grid, block, n>>>(n, y);\n"));
+  const std::string shapes = "  dim3 grid((n + 63) / 64), block(16);\n", set = "  cudaMemset(y, 0, n);\n",
+                    call = "  f<<<grid, block, n>>>(n, y);\n";
+  EXPECT_TRUE(texts.contains(host(shapes + "  cudaMemset(y, 0, n * sizeof(float));\n" + call)));
+  EXPECT_TRUE(texts.contains(host(shapes + set + "  f<<<grid, block, n * sizeof(float)>>>(n, y);\n")));
+  EXPECT_TRUE(texts.contains(host(shapes + set + "  f<<<block, grid, n>>>(n, y);\n")));
+  EXPECT_TRUE(texts.contains(host("  dim3 grid((n + 63) / 64), block(64);\n" + set + call)));
+  EXPECT_FALSE(texts.contains(host(shapes + set + "  f<<<grid, block, n>>>(n * sizeof(float), y);\n")));
+}
+
+TEST(EditWords, OfWhatIsNotReached) {
+  const std::string cuda = "void g(int a, int b);\nvoid run(int a, int b) {\n  g(a, b);\n}\n";
+  const EditSites all = edit_sites(cuda, EditsOf::everything, {});
+  const auto exchanged = [&](bool reached) {
+    const auto found = edits_at(all, cuda, std::vector<bool>(all.sites.size(), reached));
+    return std::any_of(found.begin(), found.end(), [](const TextEdit& e) { return e.choices.size() == 2; });
+  };
+  EXPECT_TRUE(exchanged(true));
+  EXPECT_FALSE(exchanged(false));
+}
+
+TEST(EditWords, ZerosInThePlaceOfMemory) {
+  const auto texts = texts_with_zeros("auto y = torch::empty({n}, o), z = x.new_empty({n}); empty(y); y.empty_like;\n");
+  ASSERT_EQ(texts.size(), 2u);
+  EXPECT_EQ(texts[0], "auto y = torch::zeros({n}, o), z = x.new_empty({n}); empty(y); y.empty_like;\n");
+  EXPECT_EQ(texts[1], "auto y = torch::empty({n}, o), z = x.new_zeros({n}); empty(y); y.empty_like;\n");
+}
+
 TEST(EditWords, CoordinatesOfAnIndex) {
   auto words = [](std::string_view index) {
     std::string all;
@@ -102,6 +163,22 @@ TEST(EditWords, OfAPythonFilesModule) {
                             "y = e.run(x.transpose(1, 2), self.s[0], self.p * 2, k + 1 - self.p)\n"})
     EXPECT_TRUE(texts.contains(head + right)) << right;
   for (const std::string& text : texts) EXPECT_TRUE(text.starts_with(head)) << text;
+}
+
+TEST(EditWords, SizesMoveNothingInPython) {
+  const std::string head =
+      "import torch\nSOURCE = \"\"\"void f(int a, int b);\"\"\"\nclass M(nn.Module):\n"
+      "    def __init__(self, d):\n        self.d = d\n    def forward(self, x):\n        ";
+  std::set<std::string> texts;
+  const std::string own = "y = e.run(x.view(a, b, c), self.w.transpose(1, 2), self.s - 1)\n";
+  for (const PythonEdit& e : python_edits(head + own)) texts.insert(with_edit(head + own, e));
+  for (const char* right : {"y = e.run(x.transpose(1, 2).contiguous(), self.w.transpose(1, 2), self.s - 1)\n",
+                            "y = e.run(x.permute(2, 0, 1).contiguous(), self.w.transpose(1, 2), self.s - 1)\n",
+                            "y = e.run(x.view(a, b, c), self.w, self.s - 1)\n",
+                            // What the module keeps and this function does not name.
+                            "y = e.run(x.view(a, b, c), self.w.transpose(1, 2), self.d)\n"})
+    EXPECT_TRUE(texts.contains(head + right)) << right;
+  EXPECT_FALSE(texts.contains(head + "y = e.run(x.view(a, b, c), self.w.transpose(2, 2), self.s - 1)\n"));
 }
 
 // What is tried is called in the text, whose lines stay; constants of the compiler and what is not understood stay as

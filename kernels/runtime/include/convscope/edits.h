@@ -37,7 +37,7 @@ inline constexpr bool is_number = std::is_integral_v<std::remove_cvref_t<T>>;
 #define CONVSCOPE_EDITED [[gnu::noinline, gnu::cold]]
 
 // Which edit: as /value/ is numbered, and as the others are.
-enum Value : unsigned { plus_one = 1, minus_one, doubled, halved, first_of_other = 8 };
+enum Value : unsigned { plus_one = 1, minus_one, doubled, halved, plus_two, first_of_other = 8 };
 enum Other : unsigned { itself, plus, minus, times, reversed, divided, rest, others };  // of one that is named instead
 enum Arithmetic : unsigned { add = 1, subtract, multiply, divide, modulo, left, right, floored, ceiled };
 enum Comparing : unsigned { less = 1, at_most, more, at_least, equal, unequal, always, not_negative, first_below = 16 };
@@ -82,6 +82,7 @@ CONVSCOPE_EDITED inline int64_t another(unsigned site, unsigned edit, int64_t ow
   if (edit == minus_one) return own - 1;
   if (edit == doubled) return own * 2;
   if (edit == halved) return own / 2;
+  if (edit == plus_two) return own + 2;
   const unsigned at = (edit - first_of_other) / others;
   const int64_t v = at < all.size() ? all.begin()[at] : 0;
   switch ((edit - first_of_other) % others) {
@@ -288,15 +289,16 @@ CONVSCOPE_EDIT bool made(unsigned site) {
 }
 
 template <class T>
-CONVSCOPE_EDIT void clear(unsigned site, T& t) {
-  if (!made(site)) [[likely]]
-    return;
+CONVSCOPE_EDIT void set_to_zero(T& t) {
   if constexpr (std::is_arithmetic_v<T>)
     t = 0;
   else if constexpr (std::is_array_v<T>)
-    for (auto& one : t) {
-      if constexpr (std::is_arithmetic_v<std::remove_reference_t<decltype(one)>>) one = 0;
-    }
+    for (auto& one : t) set_to_zero(one);
+}
+template <class T>
+CONVSCOPE_EDIT void clear(unsigned site, T& t) {
+  if (made(site)) [[unlikely]]
+    set_to_zero(t);
 }
 
 // Whether to go no further: a/b leaves a rest; v is no place of any of these.
@@ -353,6 +355,12 @@ CONVSCOPE_EDIT auto pairing(unsigned site, T&& own, const P& both, const C&... c
   } else {
     return static_cast<T&&>(own);
   }
+}
+
+// Of a launch's shape, whether the other part of it stands in its place.
+template <class A, class B>
+CONVSCOPE_EDIT dim3 shape(unsigned site, const A& own, const B& other) {
+  return made(site) ? dim3(other) : dim3(own);
 }
 
 // a[i], that an edited index leaves no array with which it could harm anything.

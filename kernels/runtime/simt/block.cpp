@@ -176,6 +176,10 @@ bool Block::run_warp(unsigned number) {
 // What a fibre does: threads one after another, until none is left to start or one has to wait.
 void Block::on_fibre() {
   try {
+    const char* sp;
+    asm volatile("mov %%rsp, %0" : "=r"(sp));
+    constexpr size_t saved = 64;  // the return address, and the registers that a function keeps (System V ABI, AMD64)
+    fibres_.frames_begin_at(sp - saved);
     kernel_.loop(args_);
   } catch (const Abandon&) {
   } catch (const std::exception& e) {

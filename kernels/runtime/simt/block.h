@@ -109,6 +109,7 @@ class Block {
   const char* kernel_name() const { return kernel_.name; }
   unsigned char* dynamic_shared() const { return dynamic_shared_; }
   bool on_stack(const void* p) const { return fibres_.contains(p); }
+  bool in_frames(const void* p) const { return fibres_.in_frames(p); }  // of the thread that runs: its own variables
   bool is_shared(const void* p) const {
     return static_cast<size_t>(static_cast<const unsigned char*>(p) - dynamic_shared_) < dynamic_shared_bytes_ ||
            static_shared_.holds(p);

@@ -37,7 +37,7 @@ bool may_use(const void* address) {
   // A pointer behind an array's end may be made: some bytes more lie between red zones.
   constexpr int64_t zone = 512;
   const auto* p = static_cast<const unsigned char*>(address);
-  return block->is_shared(p) || block->is_shared(p - zone) || block->on_stack(p);
+  return block->is_shared(p) || block->is_shared(p - zone) || block->in_frames(p);
 }
 
 }  // namespace edits

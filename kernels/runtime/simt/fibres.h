@@ -34,13 +34,19 @@ class Fibres {
   bool any_lost() const { return any_lost_; }
   unsigned running() const { return here_->number; }
   bool contains(const void* p) const;  // does p lie on one of the stacks?
+  // Of the fibre that runs: where the frames of what it calls begin, and whether p lies in one of them (of those that
+  // called the one that asks). What is written above them harms the fibre itself.
+  void frames_begin_at(const void* sp) { here_->frames = sp; }
+  [[gnu::noinline]] bool in_frames(const void* p) const {
+    return p >= __builtin_frame_address(0) && p < here_->frames;
+  }
   bool has_room(const void* sp) const;  // and are some KiB left below it? For signal handlers.
 
  private:
   struct One {
     boost::context::fiber context;  // while it is not running
     unsigned number = 0;
-    const void* stack = nullptr;
+    const void *stack = nullptr, *frames = nullptr;
     size_t size = 0;
     void* fake = nullptr;  // AddressSanitizer's fake stack while suspended
     void* tsan = nullptr;  // ThreadSanitizer's identity

@@ -52,6 +52,28 @@ std::string EditJudge::wrong(const KernelDefinition& kernel, const std::vector<C
   return "";
 }
 
+const KernelDefinition* EditJudge::brought(const std::string& name, const std::string& text) {
+  try {
+    return own_of(bring_outside(name, text, activity_).kernels, name);
+  } catch (const CompileError&) {
+  } catch (const InputError&) {
+  }
+  return nullptr;
+}
+
+bool EditJudge::right_on(const std::string& text, const EditTrials& trials) {
+  const Unlisted unlisted("with-an-edit/" + short_name());
+  const KernelDefinition* k = brought(unlisted.name, text);
+  if (!k) return false;
+  const auto right = [&](const EditTrial* t) {
+    activity_.check();
+    const auto own = trials.trial(*k, t->problem());
+    return own && right_in_all_orders(*own, false);
+  };
+  return std::all_of(trials.wrong().begin(), trials.wrong().end(), right) &&
+         std::all_of(trials.right().begin(), trials.right().end(), right);
+}
+
 std::optional<OneEdit> EditJudge::judged(std::string text, std::vector<ConvProblem> problems,
                                          const EditTrials& trials) {
   if (text.empty() || text == kernel_.text()) return {};
@@ -59,12 +81,7 @@ std::optional<OneEdit> EditJudge::judged(std::string text, std::vector<ConvProbl
   one.text = std::move(text);
   one.lines = changed_lines(kernel_.text(), one.text);
   const Unlisted unlisted("with-an-edit/" + short_name());
-  const KernelDefinition* k = nullptr;
-  try {
-    k = own_of(bring_outside(unlisted.name, one.text, activity_).kernels, unlisted.name);
-  } catch (const CompileError&) {
-  } catch (const InputError&) {
-  }
+  const KernelDefinition* k = brought(unlisted.name, one.text);
   if (!k) return {};
   if (asked_is_short()) problems.push_back(p_), one.asked = true;
   if (!right(*k, problems)) return {};

@@ -37,11 +37,16 @@ class EditJudge {
   std::string wrong(const KernelDefinition& kernel, const std::vector<ConvProblem>& problems);
   // Whether the asked problem is judged within some seconds.
   bool asked_is_short() const;
+  // Whether a text is compiled and right on all of them, the wrong ones first.
+  bool right_on(const std::string& text, const EditTrials& trials);
   // The text as an edit, where it is judged right on `problems` and the asked one; then on how many that are drawn it
   // is right too, like those of `trials`.
   std::optional<OneEdit> judged(std::string text, std::vector<ConvProblem> problems, const EditTrials& trials);
 
  private:
+  // Null: it is not compiled, or has no such kernel.
+  const KernelDefinition* brought(const std::string& name, const std::string& text);
+
   const KernelDefinition& kernel_;
   const ConvProblem p_;
   Device& emulator_;

@@ -146,7 +146,7 @@ class Edits {
           : is_new(s, s.candidates[i]) ? wrong_name
                                        : seldom);
     }
-    const int near = s.number ? wrong_name : seldom;
+    const int near = s.number ? slip : seldom;
     one(site, edits::plus_one, near);
     one(site, edits::minus_one, s.of == "1" ? seldom : near);  // rather left out
     if (s.number) {

@@ -9,6 +9,7 @@
 
 #include "convscope/edits.h"
 #include "kernels/base/text.h"
+#include "kernels/runtime/compile/edit_constants.h"
 #include "kernels/runtime/compile/edited.h"
 #include "kernels/runtime/compile/host_code.h"
 #include "kernels/runtime/compile/modules.h"
@@ -122,6 +123,7 @@ class Search {
     if (!edited_) return without("it could not be found in its file");
     trials_.make(*edited_, p_);
     trials_.look();
+    constants_ = texts_with_other_constants(kernel_.text());
     if (right_like_it() && lacks_an_atomic()) return ended();
     if (right_like_it())  // what is wrong with it may show on others
       if (const auto others = trials_.drawn(*edited_, p_); others.wrong) trials_.add(*edited_, *others.wrong);
@@ -135,7 +137,7 @@ class Search {
       const size_t was_right = right_ones().size();
       std::vector<Kept> kept;
       if (found(so_far, kept)) return ended();
-      if (kept.empty() || spent() > seconds_) break;
+      if (kept.empty() || spent() > seconds_ - for_constants()) break;
       // What makes it right on some of the problems is a part of what is to be done.
       so_far = kept.front().edit;
       {
@@ -145,6 +147,7 @@ class Search {
       if (right_ones().size() <= was_right) break;
       if (enough.choices.empty() && right_on_all_like_it(so_far)) enough = so_far;
     }
+    if (!right_on_these && enough.choices.empty() && is_of_constants()) return ended();
     // What other problems have that the asked one has not may be left.
     if (right_on_these) {
       out_.right = true;
@@ -162,8 +165,8 @@ class Search {
         return ended();
       }
     }
-    const bool no_time = spent() > seconds_;
-    const std::string where = right_of_less(kernel_, p_, *emulator_, activity_),
+    const bool no_time = spent() > seconds_ - for_constants();
+    const std::string where = spent() > 1.5 * seconds_ ? "" : right_of_less(kernel_, p_, *emulator_, activity_),
                       it = where.empty() ? "it right" : "it so here";
     return without(where + (no_time ? fmt::format("none of {} edits that were tried makes {}; there was no time for "
                                                   "others",
@@ -251,6 +254,28 @@ class Search {
     return out_.edit.has_value();
   }
 
+  // Of the time: a quarter at most, of which each takes one second or two.
+  double for_constants() const { return std::min(seconds_ / 4, 1.5 * static_cast<double>(constants_.size())); }
+
+  // What the compiler must know: one second each, so that these come last.
+  bool is_of_constants() {
+    trials_.look();
+    activity_.phase("edits of " + kernel_.name(), constants_.size());
+    size_t judged = 0;
+    for (const std::string& text : constants_) {
+      if (spent() > seconds_ || judged == most_judged) break;
+      out_.tried++;
+      activity_.advance(), activity_.check();
+      if (!judge_.right_on(text, trials_)) continue;
+      judged++;
+      const auto& all = all_trials();
+      if (verified(text, {all.front()->problem(), all[all.size() / 2]->problem(), all.back()->problem()}, 1,
+                   all.size()))
+        return true;
+    }
+    return out_.edit.has_value();
+  }
+
   // Blocks that add to one output, one after the other here: right in every order, and not on a GPU.
   bool lacks_an_atomic() {
     const std::vector<TextEdit> all = edits_at(file_.sites, cuda_, std::vector<bool>(file_.sites.sites.size(), true));
@@ -298,7 +323,7 @@ class Search {
       if (!longer.empty() && e.cost > longer.front().edit.cost + much_less_likely && chosen(longer)) return true;
       if (out_.edit && e.cost > best_cost_ + much_less_likely) return true;
       cost = e.cost;
-      if (spent() > seconds_) break;
+      if (spent() > seconds_ - for_constants()) break;
       out_.tried++;
       activity_.advance(), activity_.check();
       TextEdit together = so_far;
@@ -326,6 +351,7 @@ class Search {
     constexpr size_t most_looked_at = 30;
     kept.resize(std::min(kept.size(), most_looked_at));
     for (Kept& k : kept) {
+      if (spent() > seconds_) break;
       const MadeEdit made(k.edit);
       k.right = static_cast<size_t>(std::count_if(all_trials().begin(), all_trials().end(),
                                                   [&](auto& t) { return t->right(plans(k.edit), t->wrong_order); }));
@@ -469,6 +495,7 @@ class Search {
   OneEditSearch out_;
   EditedFile file_;
   std::string cuda_;
+  std::vector<std::string> constants_;  // texts that must be compiled to be tried
   EditTrials trials_{kernel_, *emulator_, activity_};
   EditJudge judge_{kernel_, p_, *emulator_, activity_};
   const KernelDefinition* edited_ = nullptr;  // made such that edits can be tried

@@ -413,6 +413,9 @@ FunctionParser::Expression FunctionParser::postfix(bool assigned) {
     } else if (is("(")) {
       at_++, arguments(")", std::string_view(code_).substr(e.begin, e.end - e.begin));
       e = {e.begin, tokens_[at_ - 1].end, Binds::name};
+    } else if (is("{") && f_.on_host && is_word(code_[e.end - 1])) {  // Shape{stride, padding}
+      at_++, arguments("}");
+      e = {e.begin, tokens_[at_ - 1].end, Binds::name};
     } else if (is("<<<")) {
       at_++, arguments(">>>");
       e = {e.begin, tokens_[at_ - 1].end, Binds::name};

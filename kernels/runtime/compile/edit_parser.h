@@ -83,6 +83,7 @@ class FunctionParser {
   bool declaration(Declared& d);  // false: it is none; then nothing is consumed
   void declarator(Declared& d);
   void assignment();
+  void in_braces(bool left);  // values between { and }: left as they are, or on the host with sites
   void barrier_at(size_t place);
   void clear_at(size_t place, const std::string& variable);
   void header(bool of_if);  // at the ( of an if, a while, a switch
@@ -134,6 +135,7 @@ class FunctionParser {
   std::set<std::string> sizes_;  // names that arrays' sizes and templates' arguments are made of
   std::vector<std::string> members_;
   std::vector<size_t> lines_;
+  size_t block_ = 0;    // the place behind the { around
   int loops_ = 0;       // around
   bool leaves_ = true;  // whether `continue` would leave the loop: in no switch
 };

@@ -1,6 +1,7 @@
 // Statements: what is declared where, and where one may be lacking.
 #include <algorithm>
 #include <fmt/format.h>
+#include <utility>
 
 #include "kernels/runtime/compile/edit_parser.h"
 #include "kernels/runtime/compile/host_functions.h"
@@ -148,6 +149,7 @@ void FunctionParser::clear_at(size_t place, const std::string& variable) {
 }
 
 void FunctionParser::block() {
+  const size_t outer = std::exchange(block_, begin_of(at_) + 1);
   expect("{");
   scopes_.emplace_back();
   bool ended = false;  // what comes behind is not reached
@@ -161,6 +163,7 @@ void FunctionParser::block() {
   if (!ended) barrier_at(begin_of(at_));
   at_++;
   scopes_.pop_back();
+  block_ = outer;
 }
 
 // At its (; behind the ) afterwards.
@@ -389,7 +392,7 @@ void FunctionParser::declarator(Declared& d) {
   while (is("[")) at_ = closing_token(at_) + 1;
   const bool left = d.raw || sizes_.contains(name);
   if (is("{")) {
-    at_ = closing_token(at_) + 1;
+    in_braces(left);
   } else if (is("(")) {
     if (left)
       at_ = closing_token(at_) + 1;
@@ -404,7 +407,7 @@ void FunctionParser::declarator(Declared& d) {
         depth -= is(")") || is("]") || is("}");
       }
     } else if (is("{")) {
-      at_ = closing_token(at_) + 1;
+      in_braces(false);
     } else {
       Expression e = expression(Binds::choice);
       whole(e), belongs_to(e, Binds::list, false);
@@ -413,6 +416,11 @@ void FunctionParser::declarator(Declared& d) {
   } else {
     d.unset.push_back(name);
   }
+}
+
+void FunctionParser::in_braces(bool left) {
+  const size_t behind = closing_token(at_) + 1;
+  if (left || !f_.on_host || !attempt([&] { at_++, arguments("}"); })) at_ = behind;
 }
 
 void FunctionParser::assignment() {
@@ -436,6 +444,8 @@ void FunctionParser::assignment() {
   const std::string how(text(at_++));
   Expression value = expression(Binds::choice);
   whole(value), belongs_to(value, Binds::list, false);
+  // p.stride = padding; p.padding = stride;
+  if (f_.on_host && how == "=" && value.simple && value.site) all_.sites[value.site].call = block_;
   const bool element = is_at(op - 1, "]") && code_[to.begin] != '*';
   if (f_.on_host || !element || (how != "=" && how != "+=") || is(",")) return;
   EditSite site = EditSite::at(EditSite::Kind::store, to.begin, value.end);

@@ -6,6 +6,7 @@
 #include <set>
 #include <string_view>
 
+#include "kernels/runtime/compile/edit_constants.h"
 #include "kernels/runtime/compile/edit_indices.h"
 #include "kernels/runtime/compile/python_edits.h"
 #include "kernels/verify/edit_zeros.h"
@@ -125,6 +126,41 @@ TEST(EditWords, OfWhatIsNotReached) {
   };
   EXPECT_TRUE(exchanged(true));
   EXPECT_FALSE(exchanged(false));
+}
+
+TEST(EditWords, WhatACompilerMustKnow) {
+  const std::string own =
+      "// convscope: launch f<8,4> grid=ceil_div(Lout,32),Cout,N block=32,8 args=x\n#define TILE 16\n"
+      "__launch_bounds__(64) void f();\nconstexpr int WIDE = 8;\nconst int wide = a + 2;\n"
+      "wait_prior<1>();\nload(a, wmma::row_major);\nf<8, 4><<<1, 2>>>(a < 4, b > (2));\n";
+  const auto all = texts_with_other_constants(own);
+  auto has = [&](const std::string& a, const std::string& b) {
+    std::string text = own;
+    text.replace(text.find(a), a.size(), b);
+    return std::find(all.begin(), all.end(), text) != all.end();
+  };
+  EXPECT_TRUE(has("block=32,8", "block=8,32"));
+  EXPECT_TRUE(has("block=32,8", "block=64,8"));
+  EXPECT_TRUE(has("grid=ceil_div(Lout,32),Cout,N", "grid=ceil_div(Lout,32),N,Cout"));
+  EXPECT_TRUE(has("TILE 16", "TILE 32"));
+  EXPECT_TRUE(has("WIDE = 8", "WIDE = 4"));
+  EXPECT_TRUE(has("bounds__(64)", "bounds__(128)"));
+  EXPECT_TRUE(has("row_major", "col_major"));
+  EXPECT_TRUE(has("<1>", "<0>"));
+  EXPECT_TRUE(has("f<8, 4><<<", "f<4,8><<<") || has("f<8, 4><<<", "f< 4,8><<<"));
+  EXPECT_FALSE(has("a + 2", "a + 4"));
+  // What is mostly meant first; and each is another text.
+  EXPECT_NE(all.front().find("col_major"), std::string::npos);
+  EXPECT_EQ(std::count(all.begin(), all.end(), own), 0);
+}
+
+TEST(EditWords, ValuesOfAStruct) {
+  const std::string head = "struct P { int s, p; };\nvoid run(int s, int p) {\n";
+  const auto texts = texts_of(head + "  P one;\n  one.s = p; one.p = s;\n  go(P{p, s});\n}\n");
+  EXPECT_TRUE(texts.contains(head + "  P one;\n  one.s = s; one.p = p;\n  go(P{p, s});\n}\n"));
+  EXPECT_TRUE(texts.contains(head + "  P one;\n  one.s = p; one.p = s;\n  go(P{s, p});\n}\n"));
+  const auto declared = texts_of(head + "  P one = {p, s};\n}\n");
+  EXPECT_TRUE(declared.contains(head + "  P one = {s, p};\n}\n"));
 }
 
 TEST(EditWords, ZerosInThePlaceOfMemory) {

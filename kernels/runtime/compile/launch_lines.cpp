@@ -445,24 +445,4 @@ std::string usual_meaning(const std::string& parameter, bool tensor) {
   return "";
 }
 
-std::string suggested_line(std::string_view text) {
-  static const std::regex global(
-      R"(__global__\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?void\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\(([^)]*)\))");
-  std::cmatch m;
-  if (!std::regex_search(text.data(), text.data() + text.size(), m, global)) return "";
-  std::string args;
-  for (const std::string& parameter : list_parts(m[2].str())) {
-    size_t end = parameter.find_last_not_of(" \t\r\n");
-    if (end == parameter.npos) continue;
-    size_t begin = end;
-    while (begin > 0 && (std::isalnum(static_cast<unsigned char>(parameter[begin - 1])) || parameter[begin - 1] == '_'))
-      begin--;
-    const std::string own = parameter.substr(begin, end - begin + 1);
-    std::string argument = usual_meaning(own, parameter.find('*') != parameter.npos);
-    if (argument.empty()) argument = "?";
-    args += (args.empty() ? "" : ",") + argument;
-  }
-  return fmt::format("// convscope: launch {} grid=ceil_div(N*Cout*Lout,256) block=256 args={}", m[1].str(), args);
-}
-
 }  // namespace convscope

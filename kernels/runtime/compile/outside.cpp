@@ -352,9 +352,11 @@ std::string registration_of(const std::string& text, const std::string& cuda, co
   const std::string line = suggested_line(cuda);
   throw InputError("kernel", name,
                    line.empty() ? "has no __global__ function"
-                                : "does not say how it is launched; put this above it, with what stands for ? (and "
-                                  "grid and block) as your kernel has it: " +
-                                      line);
+                                : fmt::format("does not say how it is launched; put this above it, with {} as your "
+                                              "kernel has {}: {}",
+                                              line.find('?') == line.npos ? "grid and block"
+                                                                          : "what stands for ? (and grid and block)",
+                                              line.find('?') == line.npos ? "them" : "it", line));
 }
 
 std::string for_host(const std::string& text, const std::string& name) {

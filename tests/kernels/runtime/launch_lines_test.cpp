@@ -60,6 +60,22 @@ TEST(LaunchLines, AreSuggestedFromParametersNames) {
                      "int stride, int mystery) {"),
       "// convscope: launch conv_t grid=ceil_div(N*Cout*Lout,256) block=256 args=x,w,b,y,N,Cin,Lout,stride,?");
   EXPECT_EQ(suggested_line("int main() {}"), "");
+  // How the grid lies, by what its coordinates are put into; one tensor whose name says nothing is the one that lacks.
+  const std::string head = "__global__ void k(const float* in, const float* filt, float* out, int oc, int weird) {\n";
+  auto grid = [&](const std::string& body) {
+    const std::string line = suggested_line(head + body + "}\n__global__ void other() { blockIdx.z; }\n");
+    EXPECT_TRUE(line.ends_with(" args=x,w,y,Cout,?")) << line;
+    return line.substr(0, line.find(" args"));
+  };
+  const std::string x = "int j = blockIdx.x * blockDim.x + threadIdx.x; ";
+  EXPECT_EQ(grid(x + "int co = blockIdx.y, n = blockIdx.z;"),
+            "// convscope: launch k grid=ceil_div(Lout,256),Cout,N block=256");
+  EXPECT_EQ(grid(x + "int n = blockIdx.y; int co = blockIdx.z;"),
+            "// convscope: launch k grid=ceil_div(Lout,256),N,Cout block=256");
+  EXPECT_EQ(grid(x + "int r = blockIdx.y;"), "// convscope: launch k grid=ceil_div(Lout,256),N*Cout block=256");
+  EXPECT_EQ(grid(x + "int co = blockIdx.y * blockDim.y + threadIdx.y, n = blockIdx.z;"),
+            "// convscope: launch k grid=ceil_div(Lout,32),ceil_div(Cout,8),N block=32,8");
+  EXPECT_EQ(grid(x), "// convscope: launch k grid=ceil_div(N*Cout*Lout,256) block=256");
 }
 
 TEST(OutsideFile, AsTheHostCompilerGetsIt) {

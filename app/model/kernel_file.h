@@ -24,6 +24,9 @@ struct OpenedFile {
   bool ever = false;              // one of its texts gave a kernel
 };
 
+// The text with the launch line that its trouble says is lacking, above its first kernel; "": that is not its trouble.
+std::string with_launch_line(const OpenedFile& file);
+
 // Whether a kernel is a file's, or one of several in it.
 inline bool is_of_file(const std::string& kernel, const std::string& path) {
   return kernel == path || kernel.starts_with(path + ":");

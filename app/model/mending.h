@@ -20,10 +20,10 @@ struct Mend {
   std::string reason;  // why not
   bool right = false;  // nothing is wrong with it on the problems that edits are tried on
   int64_t edits = 0, problems = 0, judged = 0, tried = 0;
-  bool asked = false;      // the document's problem is among those that are judged
+  bool asked = false;                  // the document's problem is among those that are judged
   int64_t drawn = 0, drawn_right = 0;  // others, drawn once it was chosen, and on how many of them it is right
   std::string drawn_wrong;             // the first on which it is not, in words
-  std::string wrong_with;  // what other problems have that it is wrong on as before
+  std::string wrong_with;              // what other problems have that it is wrong on as before
   double seconds = 0;
 };
 

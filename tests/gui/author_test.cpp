@@ -69,6 +69,29 @@ SCENARIO(a_file_that_does_not_compile_opens_at_its_line) {
   CHECK(g.says("\nE\n") || g.says(" E\n"));  // the mark beside it, which is drawn of lines that are in sight
 }
 
+// A bare kernel: what is lacking is a line, which is a click away.
+SCENARIO(a_kernel_is_given_its_launch_line) {
+  std::string text = text_file(project_file("assets/kernels/gather.cu"));
+  const size_t line = text.find("// convscope: launch"), end = text.find('\n', line);
+  text.erase(line, end + 1 - line);
+  g.write("bare.cu", text);
+  g.app.open(g.path("bare.cu"));
+  g.popup("Run code from outside?");
+  g.frames(3);
+  g.key(ImGuiKey_Enter);
+  g.panel("Verdict");
+  g.until([&] { return g.says("How is it launched?"); }, "it is asked", 60);
+  CHECK(!g.says("Does not compile"));
+  g.click("//Verdict/Put this line above it");
+  g.until([&] { return g.bench().runs().report() && g.bench().runs().report()->kernel == g.path("bare.cu"); },
+          "it runs", 60);
+  g.settle();
+  CHECK_EQ(g.bench().runs().report()->status, std::string("right"));
+  CHECK(text_file(g.path("bare.cu")).find("// convscope: launch gather grid=") != std::string::npos);
+  g.panel("Verdict");
+  CHECK(!g.says("Put this line above it"));
+}
+
 SCENARIO(lines_that_other_problems_name_are_a_click_away) {
   const std::string from = "y[id] = sum;";
   const std::string text = sample(from, "if (Cin != 4) sum += 0 * x[(long long)N * Cin * L + 2];\n  " + from);

@@ -39,11 +39,10 @@ void mend_found(Frame& f, const Report& r, const Mend& m) {
                       m.edits == 1 ? "this edit" : fmt::format("these {} edits", m.edits), m.problems, m.judged,
                       m.asked ? ", this one among them" : ""));
   if (!m.wrong_with.empty()) dim_text(t, fmt::format("With {} it is wrong as before.", m.wrong_with));
-  if (m.drawn > 0 && m.drawn_right == m.drawn)
-    dim_text(t, fmt::format("Right on {} more that were drawn.", m.drawn));
+  if (m.drawn > 0 && m.drawn_right == m.drawn) dim_text(t, fmt::format("Right on {} more that were drawn.", m.drawn));
   if (m.drawn_right < m.drawn)
-    wrapped(fmt::format("It is wrong on {} of {} more that were drawn; the first: {}.", m.drawn - m.drawn_right, m.drawn,
-                        m.drawn_wrong));
+    wrapped(fmt::format("It is wrong on {} of {} more that were drawn; the first: {}.", m.drawn - m.drawn_right,
+                        m.drawn, m.drawn_wrong));
   ImGui::EndGroup();
   tooltip(t, fmt::format("{} edits were tried in {:.1f} s: small changes of names, numbers, operators, conditions and "
                          "barriers, each on integers whose sums are exact and in several orders of threads. What is "

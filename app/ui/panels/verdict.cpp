@@ -6,6 +6,7 @@
 #include <imgui_internal.h>
 #include <utility>
 
+#include "app/engine/kernel_file.h"
 #include "app/model/text_before.h"
 #include "app/ui/panel.h"
 #include "app/ui/panels/flow.h"
@@ -170,13 +171,15 @@ bool file_is_not_this(Frame& f, const Report* r) {
   if (!file || file->trouble.empty() || (r && !r->recorded.empty())) return false;
   const Theme& t = f.theme;
   const bool compiling = is_being_compiled(f);
+  const std::string with_line = with_launch_line(*file);
   ImGui::PushFont(t.bold_font, ImGui::GetStyle().FontSizeBase * 1.7f);
   status_mark(t, compiling ? "" : "not-run");
   ImGui::SameLine(0, ImGui::GetFontSize() * 0.3f);
   ImGui::TextColored(compiling ? t.dim : t.warning, "%s",
-                     file->gone  ? "The file is gone"
-                     : compiling ? "Compiling…"
-                                 : "Does not compile");
+                     file->gone          ? "The file is gone"
+                     : compiling         ? "Compiling…"
+                     : with_line.empty() ? "Does not compile"
+                                         : "How is it launched?");
   ImGui::PopFont();
   if (file->gone) {
     dim_text(t, "It is compiled again when it comes back.");
@@ -185,7 +188,17 @@ bool file_is_not_this(Frame& f, const Report* r) {
   } else {
     wrapped(file->trouble);
     lines_it_names(f, file->trouble);
-    if (ImGui::SmallButton("Show the log")) f.show("Log");
+    if (!with_line.empty()) {
+      if (ImGui::Button("Put this line above it")) {
+        source_edit().wanted = file_of_kernel(f.document.kernel), source_edit().put = {file->text, with_line};
+        f.show("Source");
+      }
+      tooltip(t,
+              "Types it in the panel Source, from where it is written and compiled. Where it is launched otherwise, "
+              "change the line there; Ctrl+Z takes it back");
+      ImGui::SameLine();
+    }
+    if (with_line.empty() ? ImGui::SmallButton("Show the log") : ImGui::Button("Show the log")) f.show("Log");
     tooltip(t, "All that the compiler said. The file is compiled again whenever it changes.");
   }
   if (file->ever && r) heading(t, "Before");

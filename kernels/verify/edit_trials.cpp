@@ -64,6 +64,12 @@ void EditTrials::make(const KernelDefinition& form, const ConvProblem& like) {
     deep.out_channels = std::min<int64_t>(like.out_per_group(), odd ? 7 : 3) * deep.groups;
     if (like.in_per_group() > 1) problems.push_back(deep);
   }
+  // One that is as short as can be: most edits are none, which is seen on it first.
+  ConvProblem least = like;
+  least.batch = 1, least.out_channels = like.groups;
+  least.in_channels = std::min<int64_t>(like.in_per_group(), 2) * like.groups;
+  for (least.length = 3; check(least) && least.length < 12;) least.length++;
+  problems.push_back(least);
   for (const ConvProblem& q : problems)
     if (auto t = trial(form, q)) all_.push_back(std::move(t));
   for (auto& t : all_) t->know_cost();

@@ -124,6 +124,7 @@ class Search {
     trials_.make(*edited_, p_);
     trials_.look();
     constants_ = texts_with_other_constants(kernel_.text());
+    seconds_ = std::max(seconds_, spent() + seconds_ / 2);  // where compilers have much to do
     if (right_like_it() && lacks_an_atomic()) return ended();
     if (right_like_it())  // what is wrong with it may show on others
       if (const auto others = trials_.drawn(*edited_, p_); others.wrong) trials_.add(*edited_, *others.wrong);
@@ -314,37 +315,18 @@ class Search {
       reached = reached_sites();
     }
     const std::vector<TextEdit> all = edits_at(file_.sites, cuda_, reached);
-    activity_.phase("edits of " + kernel_.name(), all.size());
-    std::vector<Kept> complete, longer;  // longer: also where less would do, an array's or a loop's end say
-    int cost = 0;
+    if (completes(so_far, all)) return true;
+    activity_.phase("parts of an edit of " + kernel_.name(), all.size());
     for (const TextEdit& e : all) {
-      if (e.cost != cost && chosen(complete)) return true;
-      constexpr int much_less_likely = 3;
-      if (!longer.empty() && e.cost > longer.front().edit.cost + much_less_likely && chosen(longer)) return true;
-      if (out_.edit && e.cost > best_cost_ + much_less_likely) return true;
-      cost = e.cost;
       if (spent() > seconds_ - for_constants()) break;
-      out_.tried++;
       activity_.advance(), activity_.check();
-      TextEdit together = so_far;
-      const bool twice = std::any_of(so_far.choices.begin(), so_far.choices.end(), [&](const auto& c) {
-        return std::any_of(e.choices.begin(), e.choices.end(), [&](const auto& o) { return o.site == c.site; });
-      });
-      if (twice) continue;
-      together.choices.insert(together.choices.end(), e.choices.begin(), e.choices.end());
-      together.cost = so_far.cost + e.cost + 1, together.edits = so_far.choices.empty() ? 1 : so_far.edits + 1;
+      const auto together = with(so_far, e);
+      if (!together) continue;
       double work = 1;
-      const size_t right = right_with(together, work);
-      constexpr double more = 1.2;
-      const bool does_more = work > more;
-      if (right == all_trials().size() && !right_on_counterexamples(together)) continue;
-      if (right)
-        (right < all_trials().size() ? kept
-         : does_more                 ? longer
-                                     : complete)
-            .push_back({together, right, rank_of(e), does_more ? work : 1});
+      constexpr size_t most_first = 4;
+      const size_t right = right_with(*together, work, most_first);
+      if (right && right < all_trials().size()) kept.push_back({*together, right, rank_of(e)});
     }
-    if (chosen(complete) || chosen(longer) || out_.edit) return true;
     auto most_first = [](const Kept& a, const Kept& b) { return a.right > b.right; };
     std::stable_sort(kept.begin(), kept.end(), most_first);
     // On a few problems another number may do as well.
@@ -358,6 +340,44 @@ class Search {
     }
     std::stable_sort(kept.begin(), kept.end(), most_first);
     return false;
+  }
+
+  // One more edit; nothing where it is of a place that has one.
+  static std::optional<TextEdit> with(const TextEdit& so_far, const TextEdit& e) {
+    const bool twice = std::any_of(so_far.choices.begin(), so_far.choices.end(), [&](const auto& c) {
+      return std::any_of(e.choices.begin(), e.choices.end(), [&](const auto& o) { return o.site == c.site; });
+    });
+    if (twice) return {};
+    TextEdit together = so_far;
+    together.choices.insert(together.choices.end(), e.choices.begin(), e.choices.end());
+    together.cost = so_far.cost + e.cost + 1, together.edits = so_far.choices.empty() ? 1 : so_far.edits + 1;
+    return together;
+  }
+
+  // Whether one of them makes it right on all problems, and is judged so. Most are not right on the first one that is
+  // wrong, and cost no more than that.
+  bool completes(const TextEdit& so_far, const std::vector<TextEdit>& all) {
+    activity_.phase("edits of " + kernel_.name(), all.size());
+    std::vector<Kept> complete, longer;  // longer: also where less would do, an array's or a loop's end say
+    int cost = 0;
+    for (const TextEdit& e : all) {
+      if (e.cost != cost && chosen(complete)) return true;
+      constexpr int much_less_likely = 3;
+      if (!longer.empty() && e.cost > longer.front().edit.cost + much_less_likely && chosen(longer)) return true;
+      if (out_.edit && e.cost > best_cost_ + much_less_likely) return true;
+      cost = e.cost;
+      if (spent() > seconds_ - for_constants()) break;
+      out_.tried++;
+      activity_.advance(), activity_.check();
+      const auto together = with(so_far, e);
+      if (!together) continue;
+      double work = 1;
+      if (right_with(*together, work, 1) < all_trials().size() || !right_on_counterexamples(*together)) continue;
+      constexpr double more = 1.2;
+      const bool does_more = work > more;
+      (does_more ? longer : complete).push_back({*together, all_trials().size(), rank_of(e), does_more ? work : 1});
+    }
+    return chosen(complete) || chosen(longer) || out_.edit;
   }
 
   // A factor or a rest is seldom right by chance.
@@ -374,13 +394,12 @@ class Search {
     return std::any_of(e.choices.begin(), e.choices.end(),
                        [&](const auto& c) { return file_.sites.sites[c.site].on_host; });
   }
-  // On how many of the quick problems it is right, or on all that there are; 0: on no more than before, or not on all
-  // that it was right on.
-  size_t right_with(const TextEdit& e, double& work) {
+  // most_first: it must be right on one of so many. On how many of the quick problems it is right, or on all that there
+  // are; 0: on no more than before, or not on all that it was right on.
+  size_t right_with(const TextEdit& e, double& work, size_t most_first) {
     const MadeEdit made(e);
     const bool of_plan = plans(e);
     auto once = [&](EditTrial* t) { return t->right(of_plan, t->wrong_order); };
-    constexpr size_t most_first = 4;
     constexpr double much_longer = 4, short_enough = 300'000;
     const double least = wrong_ones().front()->cost(), from = least < EditTrial::not_run ? 0 : EditTrial::not_run;
     const double most = from + std::max(from > 0 ? 0 : short_enough, much_longer * (least - from));
@@ -489,7 +508,7 @@ class Search {
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   const KernelDefinition& kernel_;
   const ConvProblem p_;
-  const double seconds_;
+  double seconds_;
   Activity& activity_;
   const std::unique_ptr<Device> emulator_ = open_emulator();
   OneEditSearch out_;

@@ -34,7 +34,8 @@ struct OneEditSearch {
   double seconds = 0, compiling = 0;  // compiling: of these
 };
 
-// On the emulator, for a kernel file. No more is tried after so many seconds. Errors: Cancelled, MissingError.
+// On the emulator, for a kernel file. No more is tried after so many seconds, of which half at
+// least are left once it is compiled. Errors: Cancelled, MissingError.
 OneEditSearch one_edit(const KernelDefinition& kernel, const ConvProblem& p, double seconds, Activity& activity);
 
 }  // namespace convscope

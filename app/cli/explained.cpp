@@ -41,7 +41,9 @@ std::vector<std::string> stray_words(const json& stray_reads) {
   using json_fields::text;
   std::vector<std::string> all;
   for (const auto& s : stray_reads) {
-    std::string line = fmt::format("{}:{} ", file_name(text(s, "file")), s["line"].get<int>());
+    // A program without debug information knows no line.
+    const int number = s["line"].get<int>();
+    std::string line = number > 0 ? fmt::format("{}:{} ", file_name(text(s, "file")), number) : "";
     if (text(s, "tensor") == "y")
       line += "writes " + text(s, "words");
     else if (s["reads"] == 0)

@@ -90,11 +90,12 @@ std::string verdict_words(const Sweep& s, size_t kernel) {
     return fmt::format("right at {} {} of {}", judged == 1 ? "the" : "all",
                        judged == 1 ? "one value" : fmt::format("{} values", judged), axis);
   if (!wrong.empty())
-    parts.push_back(
-        fmt::format("wrong at {} {}{}", axis, of(wrong),
-                    most > 0 ? least == most ? fmt::format(", {} of its elements", percent(most))
-                                             : fmt::format(", {} to {} of its elements", percent(least), percent(most))
-                             : ""));
+    parts.push_back(fmt::format("wrong at {} {}{}", axis, of(wrong),
+                                most > 0
+                                    ? percent(least) == percent(most)
+                                          ? fmt::format(", {} of its elements", percent(most))
+                                          : fmt::format(", {} to {} of its elements", percent(least), percent(most))
+                                    : ""));
   if (!died.empty()) parts.push_back(fmt::format("crashed or hung at {}", of(died)));
   if (!right.empty()) parts.push_back(fmt::format("right at {}", (wrong.empty() ? axis + " " : "") + of(right)));
   if (!refused.empty()) parts.push_back(fmt::format("not run at {} ({})", of(refused), why));

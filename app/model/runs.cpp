@@ -85,7 +85,7 @@ void Runs::took(uint64_t serial, Answer a, const Document& document) {
     Refusal refusal = refusal_of(a);
     if (refusal.cancelled) {
       link_.note("cancelled");
-      cancelled_ = true;
+      cancelled_ = true, cancelled_document_ = document;
       if (report_ && !report_->final) report_ = nullptr;  // its verdict will not come
       return;
     }

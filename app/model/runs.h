@@ -46,6 +46,8 @@ class Runs {
   std::shared_ptr<const Report> report_of_text_before() const { return before_; }
   bool running() const { return running_; }
   bool cancelled() const { return cancelled_; }
+  // The last one, and it was of this document.
+  bool cancelled(const Document& d) const { return cancelled_ && !running_ && !needs_run(cancelled_document_, d); }
   const Document& wanted() const { return wanted_; }
   // Whether a run was cut short by a new text, and none has begun since: it is to be made up for.
   bool owes_a_run() const { return was_cut_; }
@@ -76,8 +78,9 @@ class Runs {
   uint64_t serial_ = 0, id_ = 0, text_ = 0, report_serial_ = 0;
   std::chrono::steady_clock::time_point posted_;
   bool running_ = false, restoring_ = false, may_restore_ = true;
-  bool was_cut_ = false;                        // by a new text of its kernel
-  bool cancelled_ = false;                      // the last one, before its verdict had come
+  bool was_cut_ = false;    // by a new text of its kernel
+  bool cancelled_ = false;  // the last one, before its verdict had come
+  Document cancelled_document_;
   std::vector<std::function<void()>> refused_;  // what to forget when the next result comes
   std::shared_ptr<const Report> report_, picture_;
   std::shared_ptr<const Report> judged_, before_;  // the last verdict; that on the text before its

@@ -86,9 +86,11 @@ void Chrome::palette() {
     app_.palette_open_ = false;
     return;
   }
-  if (ImGui::IsWindowAppearing()) ImGui::SetKeyboardFocusHere();
+  static bool refused = false;  // Enter ends typing, also where it has chosen nothing
+  if (ImGui::IsWindowAppearing() || std::exchange(refused, false)) ImGui::SetKeyboardFocusHere();
   ImGui::SetNextItemWidth(-FLT_MIN);
-  ImGui::InputTextWithHint("##search", "an action, a preset, a kernel, a panel; stride 3", &app_.palette_text_);
+  ImGui::InputTextWithHint("##search", "an action, a preset, a kernel, a panel; stride 3", &app_.palette_text_,
+                           ImGuiInputTextFlags_AutoSelectAll);
   const bool edited = ImGui::IsItemEdited();
   std::vector<Row> rows;
   const std::string wanted = lower(app_.palette_text_);
@@ -143,6 +145,12 @@ void Chrome::palette() {
       if (chosen && (ImGui::IsKeyPressed(ImGuiKey_DownArrow) || ImGui::IsKeyPressed(ImGuiKey_UpArrow)))
         ImGui::SetScrollHereY();
       ImGui::SameLine(std::max(em * 15, ImGui::CalcTextSize(row.label.c_str()).x + em * 1.5f));
+      if (!row.event) {  // why it cannot be chosen: all of it
+        ImGui::PushTextWrapPos();
+        ImGui::TextDisabled("%s", row.detail.c_str());
+        ImGui::PopTextWrapPos();
+        continue;
+      }
       const ImVec2 at = ImGui::GetCursorScreenPos();
       const float right = at.x + ImGui::GetContentRegionAvail().x;
       ImGui::PushStyleColor(ImGuiCol_Text, f_.theme.dim);
@@ -154,6 +162,7 @@ void Chrome::palette() {
     if (rows.empty()) ImGui::TextDisabled("nothing of that name");
   }
   ImGui::EndChild();
+  refused = !done && ImGui::IsKeyPressed(ImGuiKey_Enter);
   if (done || ImGui::IsKeyPressed(ImGuiKey_Escape)) {
     app_.palette_open_ = false;
     ImGui::CloseCurrentPopup();

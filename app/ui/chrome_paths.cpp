@@ -76,6 +76,7 @@ void Chrome::path_dialog() {
   if (what == PathFor::pytorch || what == PathFor::cuda) app_.ask_activation();
   const AskedPath asked = asked_path(what, app_.path_text_, app_.document().kernel);
   // Enter alone replaces nothing: it has to be pressed again.
+  if (enter && !asked.possible) asked_again = true;  // typing goes on
   if (asked.replaces && enter && replaced != asked.path) replaced = asked.path, enter = false, asked_again = true;
   if (asked.replaces)
     ImGui::TextColored(f_.theme.warning, replaced == asked.path ? "There is such a file: Enter once more replaces it."

@@ -105,9 +105,9 @@ void tooltip(const Theme&, std::string_view text) {
 std::string in_the_window(std::string_view words) {
   // The longer ones first: what is left of them is one of the shorter.
   static constexpr std::pair<std::string_view, std::string_view> said[] = {
-      {"run it on a GPU (--device cuda)", "choose a GPU in Devices"},
-      {"run with --device cuda", "choose a GPU in Devices"},
-      {"run it with --device cuda", "choose a GPU in Devices"},
+      {"run it on a GPU (--device cuda)", "run it on a GPU (panel Devices)"},
+      {"run with --device cuda", "run it on a GPU (panel Devices)"},
+      {"run it with --device cuda", "run it on a GPU (panel Devices)"},
       {"use --device cuda on a machine", "choose a GPU in Devices, on a machine"},
       {"--device cuda", "a GPU (panel Devices)"},
       {"use --device emulator", "choose the emulator in Devices"},

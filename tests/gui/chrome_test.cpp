@@ -134,6 +134,15 @@ SCENARIO(palette_sets_a_parameter) {
   find_in_palette(g, "groups 5");
   CHECK(g.says("must divide"));
   CHECK_EQ(g.problem().groups, groups);
+  // Enter has chosen nothing: what is typed next is typed there.
+  g.ctx->KeyChars("dilation 3");
+  g.frames(2);
+  g.key(ImGuiKey_Enter);
+  g.settle();
+  CHECK_EQ(g.problem().dilation, 3);
+  g.press("undo");
+  find_in_palette(g, "padding 5000");
+  CHECK(g.says("must be at least 1"));
   g.key(ImGuiKey_Escape);
   g.frames(3);
   g.press("palette");

@@ -96,6 +96,10 @@ SCENARIO(escape_cancels_a_long_run) {
   CHECK(g.bench().runs().picture() != nullptr);
   CHECK(!g.bench().runs().stale(g.document()).empty());
   CHECK(g.bench().runs().report() == nullptr || g.bench().runs().report()->final);
+  // What was there before is no verdict of this one.
+  g.panel("Verdict");
+  CHECK(g.says("It was stopped before its verdict had come"));
+  CHECK(g.exists("//Verdict/Run again"));
   // And the engine is in order.
   g.load(small_document("tiled"));
   CHECK_EQ(g.bench().runs().report()->status, std::string("right"));

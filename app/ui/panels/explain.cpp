@@ -171,9 +171,11 @@ void who_is_to_blame(Frame& f, const ExplainState& s) {
   if (s.trace.strays.empty() && !s.trace.writers.empty() && s.trace.line <= 0) dim_text(t, no_lines_words);
   for (const auto& stray : s.trace.strays) {
     ImGui::PushID(&stray);
-    if (ImGui::SmallButton(stray.place.c_str())) show_in_source(f, stray.file, stray.line);
-    tooltip(t, "Go to this line");
-    ImGui::SameLine();
+    if (stray.line > 0) {  // a program without debug information knows none
+      if (ImGui::SmallButton(stray.place.c_str())) show_in_source(f, stray.file, stray.line);
+      tooltip(t, "Go to this line");
+      ImGui::SameLine();
+    }
     if (stray.from_line > 0) {
       if (ImGui::SmallButton(fmt::format("line {}", stray.from_line).c_str()))
         show_in_source(f, stray.from_file, stray.from_line);

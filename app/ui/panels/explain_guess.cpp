@@ -64,9 +64,9 @@ Judged judged(const Question& q, const std::vector<int64_t>& chosen) {
   // Whatever was chosen.
   if (right.empty())
     lines.push_back(gather ? fmt::format("None belongs to it: ({} + {} − k·{})/{} is a whole number from 0 to {} for "
-                                         "no k. It is the bias alone, or 0.",
+                                         "no k. It is {}.",
                                          q.at, q.problem.padding, q.problem.dilation, q.problem.stride,
-                                         q.problem.length - 1)
+                                         q.problem.length - 1, q.problem.bias ? "the bias alone" : "0")
                            : "It goes to none: all of them lie outside, and are dropped.");
   if (out.right) {
     for (int64_t position : right) lines.push_back(line_of_right(q, position));

@@ -41,7 +41,7 @@ struct Canvas {
 std::string taps_words(const ConvProblem& p, int64_t j) {
   if (p.kernel_size > most_scatter_taps) return "";
   auto taps = taps_at(p, j);
-  if (taps.empty()) return "no tap reaches it: it is exactly the bias";
+  if (taps.empty()) return p.bias ? "no tap reaches it: it is exactly the bias" : "no tap reaches it: it is exactly 0";
   std::string s = "reached by ";
   for (size_t i = 0; i < taps.size() && i < 8; i++)
     s += fmt::format("{}k = {} from i = {}", i ? ", " : "", taps[i].k, taps[i].i);

@@ -57,7 +57,8 @@ void class_legend(const Frame& f, const ConvProblem& p) {
   constexpr const char* about =
       "Positions by the remainder of j + p by the stride: the same taps reach all of one class. Seen when positions "
       "are at least 3 pixels wide.";
-  constexpr const char* no_tap = "No tap reaches these: structural zeros, which have the bias alone.";
+  const char* no_tap = p.bias ? "No tap reaches these: structural zeros, which have the bias alone."
+                              : "No tap reaches these: structural zeros.";
   ImGui::TextColored(f.theme.dim, "%s", p.stride == 1 ? "(j + p) mod 1: one class, no tint" : "(j + p) mod s");
   tooltip(f.theme, about);
   const auto named = std::min<int64_t>(p.stride == 1 ? 0 : p.stride, std::size(tints));

@@ -474,9 +474,31 @@ void others_in_sight(Frame& f, const Report& r) {
 
 }  // namespace
 
+// A new verdict is read from its head, a text that is judged again as it is typed from where one reads.
+void begin_at_the_head(const Frame& f, const Report* r) {
+  static std::string shown;
+  const OpenedFile* file = f.bench.files().of(f.document.kernel);
+  std::string now = f.document.kernel + (r && r->final ? r->status : "") + (file && !file->trouble.empty() ? "-" : "");
+  if (r && !r->final) return;
+  if (std::exchange(shown, std::move(now)) != shown) ImGui::SetScrollY(0);
+}
+
+// What is there is of another kernel or problem: of this one nothing has come.
+bool was_cancelled(const Frame& f, const Report* r) {
+  const Runs& runs = f.bench.runs();
+  return runs.cancelled(f.document) && (!r || (r->recorded.empty() && needs_run(r->document, f.document)));
+}
+
 void draw_verdict(Frame& f) {
   const Report* r = f.report();
+  begin_at_the_head(f, r);
   if ((!r || (r->status == "not-run" && r->recorded.empty())) && not_trusted(f)) return;
+  if (was_cancelled(f, r)) {
+    if (empty_state(f.theme, "Cancelled",
+                    "It was stopped before its verdict had come; the maps show what was there by then.", "Run again"))
+      f.act("run");
+    return;
+  }
   if (waits_for_a_person(f, r, "Not judged yet")) return;
   if (!r && file_is_not_this(f, r)) return;
   if (!r) {
@@ -484,12 +506,7 @@ void draw_verdict(Frame& f) {
       empty_state(f.theme, "Being judged",
                   f.bench.link().status().phase.empty() ? "the first comparison is on its way"
                                                         : f.bench.link().status().phase.c_str());
-    else if (f.bench.runs().cancelled()
-                 ? empty_state(f.theme, "Cancelled",
-                               "It was stopped before its verdict had come; the maps show what was "
-                               "there by then.",
-                               "Run again")
-                 : empty_state(f.theme, "No verdict yet", "Choose a kernel and a problem, and run it (F5).", "Run"))
+    else if (empty_state(f.theme, "No verdict yet", "Choose a kernel and a problem, and run it (F5).", "Run"))
       f.act("run");
     return;
   }

@@ -67,7 +67,7 @@ TEST(Guess, AnAnswerHasItsNumbers) {
   EXPECT_EQ(wrong.lines, (Lines{"Not i = 5: it goes to j = 9, 10, 11, and not to 7.",
                                 "Missed: i = 3 by k = 2: (7 + 1 − 2·1)/2 = 3"}));
   EXPECT_EQ(judged(empty, {}).lines, (Lines{"None belongs to it: (4 + 1 − k·2)/2 is a whole number from 0 to 5 for no "
-                                            "k. It is the bias alone, or 0."}));
+                                            "k. It is 0."}));
   EXPECT_EQ(judged(empty, {2}).lines.size(), 2u) << "why this one does not, and that none does";
   EXPECT_EQ(judged(empty, {2}).lines.front(), judged(empty, {}).lines.front());
   EXPECT_EQ(judged(scatter, {5, 6, 8}).lines,

@@ -347,7 +347,7 @@ TEST(Panels, ATimelineWithoutAGpuSaysWhy) {
 }
 
 TEST(Panels, SayChoicesWhereTheEngineSaysOptions) {
-  EXPECT_EQ(in_the_window("none is used: run with --device cuda"), "none is used: choose a GPU in Devices");
+  EXPECT_EQ(in_the_window("none is used: run with --device cuda"), "none is used: run it on a GPU (panel Devices)");
   EXPECT_EQ(in_the_window("check nvidia-smi, or use --device emulator"),
             "check nvidia-smi, or choose the emulator in Devices");
   EXPECT_EQ(in_the_window("use --device cuda on a machine with one"), "choose a GPU in Devices, on a machine with one");

@@ -70,6 +70,13 @@ std::string bytes_text(double b) {
 
 namespace {
 
+// What opens over a panel whose content stands back does not itself.
+struct Opaque {
+  Opaque() { ImGui::PushStyleVar(ImGuiStyleVar_Alpha, 1.0f); }
+  ~Opaque() { ImGui::PopStyleVar(); }
+  Opaque(const Opaque&) = delete;
+};
+
 bool of_focus = true;
 bool wants_tooltip() {
   return ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip | (of_focus ? 0 : ImGuiHoveredFlags_NoNavOverride));
@@ -80,6 +87,7 @@ bool wants_tooltip() {
 void tooltips_of_focus(bool on) { of_focus = on; }
 
 void explain_item(const Theme& t, const About& about) {
+  const Opaque opaque;
   if (!wants_tooltip() || !ImGui::BeginTooltip()) return;
   ImGui::PushTextWrapPos(ImGui::GetFontSize() * 26);
   ImGui::TextUnformatted(about.what);
@@ -94,6 +102,7 @@ void explain_item(const Theme& t, const About& about) {
 }
 
 void tooltip(const Theme&, std::string_view text) {
+  const Opaque opaque;
   if (text.empty() || !wants_tooltip() || !ImGui::BeginTooltip()) return;
   const float width = ImGui::GetFontSize() * 26;
   ImGui::PushTextWrapPos(width);
@@ -497,6 +506,7 @@ void picture_entries(Frame& f, ImVec2 low, ImVec2 high) {
 }
 
 void copy_menu(Frame& f, const char* id, const std::function<std::string()>& csv) {
+  const Opaque opaque;
   ImVec2 low = ImGui::GetItemRectMin(), high = ImGui::GetItemRectMax();
   if (!ImGui::BeginPopupContextItem(id)) return;
   if (ImGui::MenuItem("Copy values (CSV)")) {

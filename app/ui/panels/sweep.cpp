@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <imgui.h>
 #include <misc/cpp/imgui_stdlib.h>
 #include <optional>
@@ -174,6 +175,12 @@ void draw_sweep(Frame& f) {
     wrapped(shown.trouble);
     ImGui::PopStyleColor();
   }
+  // Until the next one is whole; a parameter that moves changes little in it, other kernels all of it.
+  const bool of_others =
+      !whole && (shown.asked.kernels != wish->kernels || shown.asked.axis.name() != wish->axis.name());
+  if (of_others)
+    coloured(t.warning, fmt::format("stale: this is of {} over {}", fmt::join(shown.asked.kernels, ", "),
+                                    shown.asked.axis.name()));
   if (whole) {
     for (const auto& s : full.sentences) wrapped(s);
     if (const std::string words = not_judged_words(*full.sweep); !words.empty()) coloured(t.warning, words);
@@ -196,7 +203,9 @@ void draw_sweep(Frame& f) {
   } else if (!shown.running) {
     dim_text(t, "No times: the planner's model knows the rungs alone, and nothing was timed on a GPU");
   }
+  if (of_others) ImGui::PushStyleVar(ImGuiStyleVar_Alpha, stands_back);
   draw_sweep_picture(f, *shown.sweep, of_floor);
+  if (of_others) ImGui::PopStyleVar();
 }
 
 }  // namespace convscope::ui

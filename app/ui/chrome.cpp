@@ -40,6 +40,15 @@ void badge(const Theme& t, const std::string& text, const ImVec4& colour, const 
   tooltip(t, about);
 }
 
+// The first of what belongs together in a menu.
+bool begins_group(std::string_view id) {
+  for (const char* first : {"save", "export-pytorch", "edit-copy", "quit", "copy-window", "preferences", "profile",
+                            "xray", "sweep", "best-kernel", "cancel", "view-back", "next-failing", "classes",
+                            "colours-automatic", "scatter", "presenter", "larger"})
+    if (id == first) return true;
+  return false;
+}
+
 }  // namespace
 
 void Chrome::bars() {
@@ -59,6 +68,7 @@ void Chrome::menu_bar() {
     }
     for (const auto& a : actions()) {
       if (std::string_view(a.menu) != menu) continue;
+      if (begins_group(a.id)) ImGui::Separator();
       menu_item(app_, a, f_.out);
       if (std::string_view(a.id) == "open") recordings_menu();
       if (std::string_view(a.id) == "open" && !app_.settings_.recent.empty() && ImGui::BeginMenu("Open recent")) {

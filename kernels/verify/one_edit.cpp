@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 #include "convscope/edits.h"
@@ -181,7 +182,7 @@ class Search {
     const std::string why = judge_.wrong(kernel_, {judge_.asked_is_short() ? p_ : largest});
     if (!why.empty() && lacks_a_beginning(largest)) return ended();
     if (!why.empty())
-      return without("what it computes is right on all small problems that edits are tried on, and yet it is " + why);
+      return without("what it computes is right on all small problems that edits are tried on, and yet " + why);
     out_.right = true;
     return without("it is right on all small problems that edits are tried on");
   }
@@ -459,7 +460,7 @@ class Search {
     for (const Kept& k : complete) least = std::min(least, k.work);
     // A loop that goes further than it must is no mended one.
     constexpr double as_much = 1.1;
-    auto order = [&](const Kept& k) { return std::pair(k.work > as_much * least, k.rank); };
+    auto order = [&](const Kept& k) { return std::tuple(k.work > as_much * least, k.edit.cost, k.rank); };
     std::stable_sort(complete.begin(), complete.end(),
                      [&](const auto& a, const auto& b) { return order(a) < order(b); });
     size_t looked = 0;

@@ -368,6 +368,20 @@ TEST_F(FixCli, WhatNobodyHasCleared) {
   EXPECT_EQ(lines[0].second, "float sum[1][2] = {};");
 }
 
+// No edit is of what a kernel does beside its sums: it is not said to be right, but what is wrong.
+TEST_F(FixCli, WhatIsWrongBesideTheSums) {
+  if (test::under_sanitizer) GTEST_SKIP() << test::ends_without_words;
+  std::string text = test::text_file(test::project_file("assets/kernels/extension.py"));
+  const std::string from = "  auto output = torch::empty(";
+  text.insert(text.find(from), "  static const torch::Tensor kept = weight.flip({2}).flip({2});\n  weight = kept;\n");
+  const auto r = run(Words{"fix", file("kept.py", text), "--limit", "60"} + layer);
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  EXPECT_TRUE(holds(r.out,
+                    "what it computes is right on all small problems that edits are tried on, and yet wrong: its "
+                    "host code launches 3 in its first call and 1 in the next"))
+      << r.out;
+}
+
 TEST_F(FixCli, WhereItIsRight) {
   std::string text = changed_into(gather, "- k * d;", "- k;");
   text = changed_into(text, "int Lout, int s, int p, int d, int g)", "int Lout, int s, int p, int g)");

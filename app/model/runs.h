@@ -46,8 +46,11 @@ class Runs {
   std::shared_ptr<const Report> report_of_text_before() const { return before_; }
   bool running() const { return running_; }
   bool cancelled() const { return cancelled_; }
-  // The last one, and it was of this document.
-  bool cancelled(const Document& d) const { return cancelled_ && !running_ && !needs_run(cancelled_document_, d); }
+  // The last one, which was of this document, and what is shown is of another.
+  bool cancelled(const Document& d, const Report* shown) const {
+    return cancelled_ && !needs_run(cancelled_document_, d) &&
+           (!shown || (shown->recorded.empty() && needs_run(shown->document, d)));
+  }
   const Document& wanted() const { return wanted_; }
   // Whether a run was cut short by a new text, and none has begun since: it is to be made up for.
   bool owes_a_run() const { return was_cut_; }

@@ -12,6 +12,7 @@
 #include "app/model/typed_number.h"
 #include "app/ui/actions.h"
 #include "app/ui/chrome.h"
+#include "kernels/base/text.h"
 #include "kernels/problem/presets.h"
 
 namespace convscope::ui {
@@ -22,14 +23,9 @@ struct Row {
   std::optional<Event> event;  // nothing: it is only said
 };
 
-std::string lower(std::string s) {
-  std::transform(s.begin(), s.end(), s.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return s;
-}
-
 // Every word of what was typed must occur.
 bool fits(const std::string& wanted, const std::string& text) {
-  const std::string in = lower(text);
+  const std::string in = lowered(text);
   for (size_t at = 0; at < wanted.size();) {
     const size_t end = std::min(wanted.find(' ', at), wanted.size());
     if (end > at && in.find(wanted.substr(at, end - at)) == std::string::npos) return false;
@@ -93,7 +89,7 @@ void Chrome::palette() {
                            ImGuiInputTextFlags_AutoSelectAll);
   const bool edited = ImGui::IsItemEdited();
   std::vector<Row> rows;
-  const std::string wanted = lower(app_.palette_text_);
+  const std::string wanted = lowered(app_.palette_text_);
   add_parameters(rows, wanted, f_.document.problem);
   const auto parameters = static_cast<std::ptrdiff_t>(rows.size());
   auto add = [&](std::string label, std::string detail, Event event) {
@@ -116,7 +112,7 @@ void Chrome::palette() {
   for (const auto& p : presets()) add("Preset: " + p.name, p.about, Command{LoadPreset{p.name}, 0});
   // What is called so comes before what is only described so, and what is called just so before all.
   auto called = [&](const Row& r) {
-    const std::string name = lower(r.label);
+    const std::string name = lowered(r.label);
     return name == wanted || name.ends_with(": " + wanted);
   };
   if (!wanted.empty()) {

@@ -111,8 +111,7 @@ std::vector<StatusPart> parts_of(Frame& f) {
                      .about = compiling ? "" : file->trouble,
                      .colour = t.text});
   }
-  const bool stopped = f.bench.runs().cancelled(f.document) && !no_kernel &&
-                       (!r || (r->recorded.empty() && needs_run(r->document, f.document)));
+  const bool stopped = !no_kernel && f.bench.runs().cancelled(f.document, r);
   if (stopped) parts.push_back({.mark = "not-run", .text = "cancelled", .about = "F5 runs it again", .colour = t.text});
   if (r && !no_kernel && !stopped && (!f.bench.runs().running() || !r->recorded.empty())) add_verdict(f, *r, parts);
   if (const EngineStatus& e = f.bench.link().status(); e.deaths > 0) {

@@ -88,6 +88,12 @@ std::string number_text(double v) {
   return fmt::format("{:.6g}", v);
 }
 
+std::string lowered(std::string_view text) {
+  std::string out;
+  for (char c : text) out += static_cast<char>(lower(c));
+  return out;
+}
+
 std::string file_name(const std::string& path) {
   size_t slash = path.rfind('/');
   return slash == std::string::npos ? path : path.substr(slash + 1);

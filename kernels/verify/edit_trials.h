@@ -2,7 +2,6 @@
 #pragma once
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "kernels/base/activity.h"
@@ -39,7 +38,6 @@ class EditTrials {
   const std::vector<std::unique_ptr<EditTrial>>& all() const { return all_; }
   const std::vector<EditTrial*>& wrong() const { return wrong_; }
   const std::vector<EditTrial*>& right() const { return right_; }
-  void now_wrong(std::vector<EditTrial*> those) { wrong_ = std::move(those); }
   // One more, of a problem that `form` is wrong on.
   void add(const KernelDefinition& form, const ConvProblem& q);
 

@@ -71,6 +71,7 @@ class Search {
                        [&](const EditTrial* t) { return !has_more(t->problem(), p_).empty(); });
   }
   double spent() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count(); }
+
   // ---- barriers: threads that race may bring what is right in every order in which the emulator runs them
 
   bool lacks_a_barrier() {
@@ -163,7 +164,7 @@ class Search {
         trials_.look();
       }
       if (verified(file_.sites, enough, right_ones().size()) || out_.edit) {
-        out_.edit->wrong_with = still_wrong_with();
+        out_.edit->wrong_with = common_of(wrong_ones());
         return ended();
       }
     }
@@ -225,7 +226,6 @@ class Search {
     // Those that it must be right on come first: most edits are none.
     std::vector<EditTrial*> first = wrong_ones();
     std::erase_if(first, [&](EditTrial* t) { return !has_more(t->problem(), p_).empty(); });
-    const std::vector<EditTrial*> wrong_as_it_is = wrong_ones();
     size_t judged = 0;
     for (const PythonEdit& e : all) {
       if (spent() > seconds_ || judged == most_judged) break;
@@ -237,8 +237,10 @@ class Search {
       const bool more_right = [&] {
         const PythonTextInstead followed(kernel_.text(), text);
         auto right = [](EditTrial* t) { return t->right(true, t->wrong_order); };
-        for (const auto* list : {&std::as_const(first), &trials_.right(), &std::as_const(counter_)})
+        for (const auto* list : {&std::as_const(first), &right_ones()})
           if (!std::all_of(list->begin(), list->end(), right)) return false;
+        for (const auto& t : counterexamples_)
+          if (!right(t.get())) return false;
         for (auto& t : all_trials()) right(t.get()) ? problems.push_back(t->problem()) : left.push_back(t.get());
         return true;
       }();
@@ -246,11 +248,7 @@ class Search {
       judged++;
       const size_t right = problems.size();
       const bool done = verified(text, {problems.front(), problems[right / 2], problems.back()}, 1, right);
-      if (out_.edit && out_.edit->text == text) {
-        trials_.now_wrong(left);
-        out_.edit->wrong_with = still_wrong_with();
-        trials_.now_wrong(wrong_as_it_is);
-      }
+      if (out_.edit && out_.edit->text == text) out_.edit->wrong_with = common_of(left);
       if (done) return true;
     }
     return out_.edit.has_value();
@@ -418,7 +416,7 @@ class Search {
       if (!is && std::find(right_ones().begin(), right_ones().end(), t) != right_ones().end()) return 0;
     }
     if (right < quick) return right;
-    for (const auto* list : {&wrong_ones(), &trials_.right()})
+    for (const auto* list : {&wrong_ones(), &right_ones()})
       if (!std::all_of(list->begin(), list->end(), once)) return list == &wrong_ones() ? right : 0;
     const bool all = std::all_of(all_trials().begin(), all_trials().end(),
                                  [&](auto& t) { return right_in_all_orders(*t, of_plan); });
@@ -440,13 +438,14 @@ class Search {
   }
   bool right_on_counterexamples(const TextEdit& e) {
     const MadeEdit made(e);
-    return std::all_of(counter_.begin(), counter_.end(), [&](EditTrial* t) { return t->right(plans(e), 0); });
+    return std::all_of(counterexamples_.begin(), counterexamples_.end(),
+                       [&](const auto& t) { return t->right(plans(e), 0); });
   }
-  // What all problems have that it is still wrong on.
-  std::string still_wrong_with() {
+  // What all of these problems have that the asked one has not.
+  std::string common_of(const std::vector<EditTrial*>& wrong) const {
     std::vector<std::string> common;
     bool first = true;
-    for (const EditTrial* t : wrong_ones()) {
+    for (const EditTrial* t : wrong) {
       const auto more = has_more(t->problem(), p_);
       if (std::exchange(first, false)) common = more;
       std::erase_if(common, [&](const auto& c) { return std::find(more.begin(), more.end(), c) == more.end(); });
@@ -490,7 +489,7 @@ class Search {
     if (drawn.wrong && edited_)
       if (auto t = trials_.trial(*edited_, *drawn.wrong)) {
         t->know_cost();
-        counter_.push_back(t.get()), counterexamples_.push_back(std::move(t));
+        counterexamples_.push_back(std::move(t));
       }
     return !drawn.wrong;
   }
@@ -518,10 +517,9 @@ class Search {
   std::vector<std::string> constants_;  // texts that must be compiled to be tried
   EditTrials trials_{kernel_, *emulator_, activity_};
   EditJudge judge_{kernel_, p_, *emulator_, activity_};
-  const KernelDefinition* edited_ = nullptr;  // made such that edits can be tried
-  std::vector<std::unique_ptr<EditTrial>> counterexamples_;
-  std::vector<EditTrial*> counter_;  // these: problems on which what was right on all trials was wrong
-  int best_cost_ = 0;                // of the edit that is kept, though it is wrong on such
+  const KernelDefinition* edited_ = nullptr;                 // made such that edits can be tried
+  std::vector<std::unique_ptr<EditTrial>> counterexamples_;  // on which what was right on all trials was wrong
+  int best_cost_ = 0;                                        // of the edit that is kept, though it is wrong on such
 };
 
 }  // namespace

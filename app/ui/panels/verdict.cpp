@@ -476,24 +476,18 @@ void others_in_sight(Frame& f, const Report& r) {
 
 // A new verdict is read from its head, a text that is judged again as it is typed from where one reads.
 void begin_at_the_head(const Frame& f, const Report* r) {
+  if (r && !r->final) return;
   static std::string shown;
   const OpenedFile* file = f.bench.files().of(f.document.kernel);
-  std::string now = f.document.kernel + (r && r->final ? r->status : "") + (file && !file->trouble.empty() ? "-" : "");
-  if (r && !r->final) return;
+  std::string now = f.document.kernel + (r ? r->status : "") + (file && !file->trouble.empty() ? "-" : "");
   if (std::exchange(shown, std::move(now)) != shown) ImGui::SetScrollY(0);
-}
-
-// What is there is of another kernel or problem: of this one nothing has come.
-bool was_cancelled(const Frame& f, const Report* r) {
-  const Runs& runs = f.bench.runs();
-  return runs.cancelled(f.document) && (!r || (r->recorded.empty() && needs_run(r->document, f.document)));
 }
 
 void draw_verdict(Frame& f) {
   const Report* r = f.report();
   begin_at_the_head(f, r);
   if ((!r || (r->status == "not-run" && r->recorded.empty())) && not_trusted(f)) return;
-  if (was_cancelled(f, r)) {
+  if (f.bench.runs().cancelled(f.document, r)) {
     if (empty_state(f.theme, "Cancelled",
                     "It was stopped before its verdict had come; the maps show what was there by then.", "Run again"))
       f.act("run");

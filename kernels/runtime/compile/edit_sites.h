@@ -44,8 +44,8 @@ struct EditSite {
   std::string of;              // name: its text; clear, beyond: the variable; divisible, pairing: a
   std::string by, leave;       // divisible, pairing: b; how to leave: "continue", "return"
   int depth = 0;               // of loops around it
-  std::vector<std::string>
-      candidates;  // whole numbers in scope, numbers of a number's line; pairing: the extent as it is, and others
+  // Whole numbers in scope, of a number those of its line; pairing: the extent as it is, and others.
+  std::vector<std::string> candidates;
   std::vector<edits::Coordinate> coordinates;  // guard: of what stands behind it, those that can be named there
   size_t call = 0, argument = 0;               // call: not 0 where it is an argument, all of it, of this one
 

@@ -398,8 +398,7 @@ std::string device_name(std::string_view function) {
 bool registers_itself(std::string_view text) { return text.find("CONVSCOPE_KERNEL(") != text.npos; }
 
 std::string usual_meaning(const std::string& parameter, bool tensor) {
-  std::string lower;
-  for (char ch : parameter) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(ch)));
+  std::string lower = lowered(parameter);
   for (const char* before : {"d_", "dev_", "p_"})  // as pointers of the GPU's are often called
     if (tensor && lower.starts_with(before)) lower.erase(0, std::string_view(before).size());
   for (const char* behind : {"_ptr", "_data", "_dev", "_d", "_tensor"})

@@ -271,12 +271,7 @@ class PythonEdits {
 
   // Sizes alone move nothing: .view(c, a, b) of [a, b, c] is no .permute(2, 0, 1).
   void in_another_order(size_t i, size_t close) {
-    int parts = 1;
-    for (size_t k = i + 2; k < close; k++) {
-      if (is(k, "(") || is(k, "[")) k = closing(k);
-      parts += is(k, ",");
-    }
-    if (parts != 3) return;
+    if (arguments(i + 1).size() != 3) return;
     const std::string behind = is(close + 1, ".") && is(close + 2, "contiguous") ? "" : ".contiguous()";
     for (const char* order :
          {"transpose(1, 2)", "transpose(0, 1)", "transpose(0, 2)", "permute(2, 0, 1)", "permute(1, 2, 0)"})

@@ -1,10 +1,10 @@
 // The launch line of a kernel that says nothing of its launch, as far as its text tells it.
-#include <array>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <regex>
 #include <set>
 
+#include "kernels/base/text.h"
 #include "kernels/runtime/compile/host_functions.h"
 #include "kernels/runtime/compile/launch_lines.h"
 
@@ -27,11 +27,8 @@ std::string arguments_of(const std::string& parameters) {
     all.push_back(meaning.empty() ? "?" : meaning);
   }
   // Of a single one that is read it is known what it must be.
-  const std::array<const char*, 2> needed = {"x", "w"};
-  std::vector<std::string> lacking;
-  for (const char* n : needed)
-    if (!seen.contains(n)) lacking.emplace_back(n);
-  if (unknown_inputs.size() == 1 && lacking.size() == 1) all[unknown_inputs[0]] = lacking[0];
+  const bool lacks_x = !seen.contains("x");
+  if (unknown_inputs.size() == 1 && lacks_x == seen.contains("w")) all[unknown_inputs[0]] = lacks_x ? "x" : "w";
   return fmt::format("{}", fmt::join(all, ","));
 }
 
@@ -41,8 +38,7 @@ std::string extent_of(const std::string& variable) {
                                               "bi", "ib", "sample", "batch_idx", "batchidx"};
   static const std::set<std::string> channel = {"co",    "oc",   "o",      "c",       "cout",  "ch",
                                                 "out_c", "outc", "oc_idx", "channel", "out_ch"};
-  std::string lower;
-  for (char ch : variable) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(ch)));
+  const std::string lower = lowered(variable);
   return batch.contains(lower) ? "N" : channel.contains(lower) ? "Cout" : "";
 }
 
